@@ -47,10 +47,7 @@ def check_order(lower, upper):
     wrong = ~(lower < upper)
     if np.any(wrong):
         at = tuple(np.argwhere(wrong)[0].tolist())
-        raise ValueError(
-            f"lower must be below upper, got {lower[at]} and {upper[at]} at {list(at)}: such a "
-            f"region is empty or has no volume"
-        )
+        raise ValueError(f"lower must be below upper, got {lower[at]}, {upper[at]} at {list(at)}")
 
 
 def check_constraints(constraints, n=None):

@@ -227,11 +227,9 @@ class _Region:
         self.kept, self.h, self.lower, self.upper = kept, h[kept], lower[kept], upper[kept]
         G = G[np.ix_(kept, kept)]
         self.G = np.ascontiguousarray(0.5 * (G + G.T))
-        self.shares = (  # powers of sites
-            1.0 / np.abs(_cosines(self.G)).sum(axis=1)
-            if isinstance(power, str)
-            else np.full(len(kept), power)
-        )
+        self.shares = np.full(len(kept), 1.0 if power == "gram" else power)  # powers of sites
+        if power == "gram":
+            self.shares = 1.0 / np.abs(_cosines(self.G)).sum(axis=1)
 
     def solve(self, method, options, draws, random_state):
         """The result by any method but "genz"."""
@@ -275,26 +273,20 @@ class _Region:
         box = self.G, self.h, self.lower, self.upper
         sites = engine.propagate(*box, fraction=self.shares, **options)
         if ceiling > DEEP and not _is_credible(sites, ceiling) and np.any(self.shares < 1.0):
-            warn(
-                "expectation propagation has no fixed point with this power, as bounds far from "
-                "the mean have none: power=1 is taken instead",
-                ConvergenceWarning,
+            _warn(
+                "has no fixed point with this power, as bounds far from the mean have none: "
+                "power=1 is taken instead"
             )
             sites = engine.propagate(*box, fraction=np.ones(len(self.h)), **options)
         if sites is not None and not _is_credible(sites, ceiling):
             depth = np.sqrt(-2.0 * ceiling)
-            warn(
-                f"expectation propagation lost all digits {depth:.2g} standard deviations from the "
-                f"mean: log_prob is that of sampling, moments and gradients are unreliable",
-                ConvergenceWarning,
+            _warn(
+                f"lost all digits {depth:.2g} standard deviations from the mean: log_prob is that "
+                f"of sampling, moments and gradients are unreliable"
             )
             return replace(sites, log_z=np.nan, converged=False)
         if sites is not None and not sites.converged:
-            warn(
-                "expectation propagation did not converge: raise max_iter, lower damping or set "
-                "minimal=True",
-                ConvergenceWarning,
-            )
+            _warn("did not converge: raise max_iter, lower damping or set minimal=True")
         return sites
 
     def result(self, log_prob, error, method, sites):
@@ -335,6 +327,10 @@ class _Region:
         # 99 % of Student's t with two degrees of freedom is 9.9.
         error = 9.9 * float(np.std(values, ddof=1)) / np.sqrt(3.0) / prob
         return GaussianProbabilityResult(float(np.log(prob)), error, "genz")
+
+
+def _warn(what):
+    warn(f"expectation propagation {what}", ConvergenceWarning)
 
 
 def _is_credible(sites, ceiling):
@@ -405,10 +401,9 @@ def log_box_probabilities(lower, upper, mean=None, cov=None, *, tol=1e-5, max_it
         log_prob[i], gradient[i] = sites.log_z, sites.weights
         n_moving += not sites.converged
     if n_moving:
-        warn(
-            f"expectation propagation did not converge on {n_moving} of {len(mean)} boxes: raise "
-            f"max_iter, or ask log_gaussian_probability for an error bar",
-            ConvergenceWarning,
+        _warn(
+            f"did not converge on {n_moving} of {len(mean)} boxes: raise max_iter, or compute "
+            f"error bars by log_gaussian_probability"
         )
     return log_prob, gradient
 

@@ -132,12 +132,9 @@ class IntervalProcess(Estimator):
         parts = (list(part) for part in zip(*fits, strict=True))
         self._kernels, self._observed, self._posteriors = parts
         self.kernel_ = self._kernels[0] if len(fits) == 1 else self._kernels
-        self.log_marginal_likelihood_value_ = float(
-            np.mean([
-                posterior.log_z + observed.constant
-                for posterior, observed in zip(self._posteriors, self._observed, strict=True)
-            ])
-        )  # fmt: skip
+        found = zip(self._posteriors, self._observed)
+        values = [posterior.log_z + observed.constant for posterior, observed in found]
+        self.log_marginal_likelihood_value_ = float(np.mean(values))
         self.n_iter_ = max(posterior.n_iter for posterior in self._posteriors)
         warn_unless_settled(self._posteriors, self.tol, self.max_iter)
 
@@ -202,10 +199,8 @@ class IntervalProcess(Estimator):
         """
         check_is_fitted(self)
         X = check.rows(self, X, reset=False)
-        parts = [
-            posterior.predict(kernel(X, self.X_train_), kernel.diag(X))
-            for kernel, posterior in zip(self._kernels, self._posteriors, strict=True)
-        ]
+        found = zip(self._posteriors, self._kernels)
+        parts = [one.predict(kernel(X, self.X_train_), kernel.diag(X)) for one, kernel in found]
         if len(parts) == 1:
             return parts[0]
         means, variances = zip(*parts, strict=True)

@@ -203,11 +203,9 @@ class Propagation(IterativeMethod):
             self.history.amend(dual_objective=answer.upper, dual_gap=gap)
         outcome = outcome._replace(n_iter=self.history.n_iter, history=self.history.columns())
         answer.attributes |= {"rho_": rho, **outcome.attributes()}
-        answer.notes += unfinished(
-            outcome,
-            f"messages are {self.least[0]:.2g} nats from rest, tol={self.options['tol']:g}",
-            "increase max_iter, time_limit or damping, or loosen tol",
-        )
+        state = f"messages are {self.least[0]:.2g} nats from rest, tol={self.options['tol']:g}"
+        remedy = "increase max_iter, time_limit or damping, or loosen tol"
+        answer.notes += unfinished(outcome, state, remedy)
         return answer
 
     def solution(self):

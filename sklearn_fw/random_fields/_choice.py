@@ -43,12 +43,7 @@ class Inference:
     notes: list = field(default_factory=list)
 
     def _check(self, theta, name):
-        self.marginals = check.array(self.marginals, f"marginals of {name}")
-        if self.marginals.shape != theta.shape:
-            raise ValueError(
-                f"marginals of {name} must have shape {theta.shape}, as theta of the field, got "
-                f"{self.marginals.shape}"
-            )
+        self.marginals = check.vector(self.marginals, f"marginals of {name}", len(theta))
         if np.any(self.marginals < -ROUNDING) or np.any(self.marginals > 1.0 + ROUNDING):
             raise ValueError(f"marginals of {name} must be probabilities, from 0 to 1")
         numbers = np.array([self.lower, self.log_partition, self.upper], float)

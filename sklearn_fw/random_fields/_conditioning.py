@@ -39,6 +39,16 @@ def given(factors, states, kept=None):
         yield tuple(number[i] for i in left), table
 
 
+def remaining(field, states, kept=None):
+    """Blocks, tables by scopes and constant of what `given` leaves, and each factor's scope."""
+    n_states = field.n_states if kept is None else np.array([len(own) for own in kept])
+    unary = [np.zeros(k) for k in n_states[states < 0]]
+    singles = [((i,), block) for i, block in enumerate(field.unary)]
+    factors = list(given([*singles, *zip(field.scopes, field.tables)], states, kept))
+    merged, constant = collect(unary, factors, field.constant)
+    return unary, merged, constant, [scope for scope, _ in factors[len(singles) :]]
+
+
 class Naming:
     def _set_names(self, names, state_names):
         n, self.names, self.state_names = len(self.n_states), names, state_names
@@ -54,10 +64,7 @@ class Naming:
         self.state_names = [_texts(found, f"state_names[{i}]") for i, found in enumerate(lists)]
         for i, (found, k) in enumerate(zip(self.state_names, self.n_states)):
             if not len(found) == len(set(found)) == k:
-                raise ValueError(
-                    f"state_names[{i}] must hold {k} different names, got {len(found)}, "
-                    f"{len(set(found))} of them different"
-                )
+                raise ValueError(f"state_names[{i}] needs {k} distinct names, got {found!r:.40}")
 
     def _variable(self, key, what):
         """Number of a variable that is given by number or name; ``what`` names it."""
@@ -135,23 +142,17 @@ class Conditioning:
         free = np.flatnonzero(states < 0)
         if not len(free):
             raise ValueError("observed holds all variables: leave at least one free")
-        unary, fixed = self.unary, np.flatnonzero(states >= 0)
-        constant = self.constant + sum(unary[i][states[i]] for i in fixed)
-        unary = [unary[i] for i in free]
-        factors = given(zip(self.scopes, self.tables), states)
-        merged, constant = collect(unary, factors, constant)
+        unary, merged, constant, _ = remaining(self, states)
         if constant == -np.inf or any(np.all(block == -np.inf) for block in unary):
             raise ValueError("observed is forbidden by a potential of -inf")
-        rest = type(self)._of(
-            unary,
-            list(merged.items()),
-            constant=float(constant),
-            names=None if self.names is None else [self.names[i] for i in free],
-            state_names=None if self.state_names is None else [self.state_names[i] for i in free],
+        names, state_names = (
+            known and [known[i] for i in free] for known in (self.names, self.state_names)
         )
+        options = {"constant": constant, "names": names, "state_names": state_names}
+        rest = type(self)._of(unary, list(merged.items()), **options)
         rest.variables, rest._before = self.variables[free], self._all
-        known = dict(zip(self.variables[fixed].tolist(), states[fixed].tolist()))
-        rest.evidence = {**self.evidence, **known}
+        fixed = zip(self.variables.tolist(), states.tolist())
+        rest.evidence = self.evidence | {i: state for i, state in fixed if state >= 0}
         return rest
 
     def _observed_states(self, observed):

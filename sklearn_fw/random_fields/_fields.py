@@ -90,10 +90,7 @@ class FactorGraph(Conditioning, Naming, Networks):
     def __init__(self, n_states, factors=(), *, constant=0.0, names=None, state_names=None):
         n_states = integers(n_states, "n_states", 1)
         if n_states.ndim != 1 or not n_states.size or n_states.min() < 1:
-            raise ValueError(
-                f"n_states must hold a number >= 1 for each of one or more variables, got "
-                f"{n_states!r:.60}"
-            )
+            raise ValueError(f"n_states must hold a number >= 1 per variable, got {n_states!r:.60}")
         self.n_states = n_states
         self._set_names(names, state_names)
         unary = [np.zeros(k) for k in n_states]
@@ -117,10 +114,7 @@ class FactorGraph(Conditioning, Naming, Networks):
         if len(scope) > MOST_AXES:
             raise ValueError(f"{name} is on {len(scope)} variables, at most {MOST_AXES} can be")
         if table.shape != (shape := tuple(int(self.n_states[i]) for i in scope)):
-            raise ValueError(
-                f"the table of {name} must have shape {shape}, the numbers of states of variables "
-                f"{scope}; got {table.shape}"
-            )
+            raise ValueError(f"{name} must have a table of n_states {shape}, got {table.shape}")
         axes = np.argsort(scope)
         return tuple(scope[a] for a in axes), table.transpose(axes)
 
@@ -524,12 +518,7 @@ class PairwiseMRF(OtherForms, FactorGraph):
         return information
 
     def _check_marginals(self, mu):
-        mu = np.array(check.array(mu, "mu"))
-        if mu.shape != self.theta.shape:
-            raise ValueError(
-                f"mu must have shape {self.theta.shape}, as mrf.theta, got {mu.shape}: see "
-                f"PairwiseMRF.flatten"
-            )
+        mu = np.array(check.vector(mu, "mu", len(self.theta)))
         if not np.all((mu >= 0.0) & (mu <= 1.0 + ROUNDING)):
             raise ValueError("mu must hold probabilities, from 0 to 1")
         return mu

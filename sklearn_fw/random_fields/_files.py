@@ -165,8 +165,7 @@ def _conditionals(graph):
     complete = len(found) == graph.n_variables and not waiting and graph.constant == 0.0
     if not complete or not all(np.all(np.abs(sums - 1.0) <= ROUNDING) for sums in rows):
         raise ValueError(
-            "graph must be a Bayesian network, a product of one conditional distribution for each "
-            "variable: write other random fields by save_uai"
+            "graph must be a Bayesian network, one distribution per variable: else use save_uai"
         )
     return [found[i] for i in range(graph.n_variables)]
 
@@ -304,10 +303,7 @@ class _Reader:
         self.n_entries += math.prod(shape)
         most = len(self.tokens) + FREE_ENTRIES
         if self.n_entries > most:
-            self.fail(
-                f"{what} and those before have {self.n_entries:,} entries, at most {most:,} can be "
-                f"in a file of {len(self.tokens):,} words"
-            )
+            self.fail(f"{what} and those before have {self.n_entries:,} entries, above {most:,}")
         table, default = np.full(shape, np.nan), np.full(shape[0], np.nan)
 
         def whole():
@@ -347,12 +343,8 @@ class _Reader:
             self.fail(f"variable {lacking[0]!r} has no probabilities")
         with np.errstate(divide="ignore"):
             factors = [(scope, np.log(table)) for scope, table in self.tables.values()]
-        return FactorGraph(
-            [len(states) for states in self.states.values()],
-            factors,
-            names=list(self.states),
-            state_names=list(self.states.values()),
-        )
+        names, states = list(self.states), list(self.states.values())
+        return FactorGraph([*map(len, states)], factors, names=names, state_names=states)
 
 
 def load_uai(path, kind="field"):

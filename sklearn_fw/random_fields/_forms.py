@@ -175,10 +175,8 @@ class OtherForms:
 
         graph = nx.Graph()
         graph.add_nodes_from((i, {"unary": block}) for i, block in enumerate(self.unary))
-        graph.add_edges_from(
-            (int(i), int(j), {"pairwise": table})
-            for (i, j), table in zip(self.edges, self.pairwise)
-        )
+        tables = zip(self.scopes, self.pairwise)
+        graph.add_edges_from((i, j, {"pairwise": table}) for (i, j), table in tables)
         return graph
 
 
@@ -204,10 +202,8 @@ def tables_of(pairwise, edges, n_states):
     tables = []
     for e, (table, (i, j)) in enumerate(zip(pairwise, edges)):
         table = np.array(floats(table, f"pairwise[{e}]"))
-        if table.shape != (n_states[i], n_states[j]):
-            raise ValueError(
-                f"pairwise[{e}] must have shape {(int(n_states[i]), int(n_states[j]))}, the "
-                f"numbers of states of variables {i} and {j}; got {table.shape}"
-            )
+        shape = tuple(n_states[[i, j]].tolist())
+        if table.shape != shape:
+            raise ValueError(f"pairwise[{e}] must have n_states {shape}, got shape {table.shape}")
         tables.append(table)
     return tables

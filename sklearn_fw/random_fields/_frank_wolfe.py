@@ -69,7 +69,7 @@ class BarrierFrankWolfe(Parameterized):
     correction_every: check.at_least(1) = 1
     correction_tol: check.auto_or(check.positive) = "auto"
     contraction: check.options("adaptive", "fixed", "none") = "adaptive"
-    delta: float = 0.05
+    delta: check.within(0.0, 1.0, "neither") = 0.05
     local_search: check.optional(check.options("auto", "icm")) = "auto"
     rho_step_size: check.options("universal", "line_search") = "universal"
 
@@ -77,8 +77,6 @@ class BarrierFrankWolfe(Parameterized):
         check_parameters(self)
         if self.contraction == "adaptive":
             check.within(0.0, 0.25, "right")(self.delta, "delta")
-        elif self.contraction == "fixed":
-            check.within(0.0, 1.0, "neither")(self.delta, "delta")
 
     def _tol_of_correction(self, gap, tol):
         """Pairwise gap at which a correction ends, given the gap outside of it."""
@@ -321,7 +319,6 @@ def tighten(run, rho, *, n_rho_iter, max_calls, **options):
     Returns the probabilities of the last problem solved, how far they may be from the best ones
     (the Frank-Wolfe gap over spanning trees) and the `Status` of that problem.
     """
-    max_iter = options.pop("max_iter")
     status = Status.RUNNING
 
     def is_over():
@@ -336,13 +333,8 @@ def tighten(run, rho, *, n_rho_iter, max_calls, **options):
         run.history.common["rho_iter"] = i
         if i:
             run.correct(0.5)  # often no oracle call is needed after this
-        status, _, _ = drive(
-            run,
-            tol=run.tol,
-            max_iter=max(1, min(max_iter, max_calls - run.n_calls)),
-            history=run.history,
-            **options,
-        )
+        max_iter = max(1, min(options["max_iter"], max_calls - run.n_calls))
+        status, _, _ = drive(run, history=run.history, **{**options, "max_iter": max_iter})
         return rho, run.mu
 
     def best_step(state):

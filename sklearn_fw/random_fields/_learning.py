@@ -147,9 +147,8 @@ class MRFLearner(Parameterized):
         n_entries = len(pairs) * float(n_states.max()) ** 2  # tables are padded to one shape
         if n_entries > MOST_ENTRIES:
             raise ValueError(
-                f"the columns of X have up to {n_states.max()} states, so that the tables of "
-                f"{len(pairs)} pairs would have {n_entries:.3g} entries: merge states, or give "
-                f"edges"
+                f"X has up to {n_states.max()} states, so that tables of {len(pairs)} pairs would "
+                f"have {n_entries:.3g} entries: merge states, or give edges"
             )
         counts = _Counts(states, n_states, weight, float(self.pseudocount), pairs)
         missing = (states < 0).any()
@@ -164,8 +163,7 @@ class MRFLearner(Parameterized):
         outcome = drive(run, tol=EM_GAIN, max_iter=EM_ROUNDS)
         if outcome.status is Status.TIME_LIMIT:
             warn(
-                f"time_limit ended the learning of potentials after {outcome.n_iter} rounds, which "
-                f"still gained more than {EM_GAIN:g} nats per row each: increase time_limit",
+                f"time_limit ended the learning after {outcome.n_iter} rounds: increase it",
                 ConvergenceWarning,
             )
         answer = run.solution()._replace(history=outcome.history)
@@ -318,10 +316,7 @@ def _states(X):
     # As checks of scikit-learn want it.
     prefix = "Negative values in data passed to fit: "
     refuse(X < 0, ". States count from 0; mark missing entries by NaN", prefix)
-    refuse(
-        X > MOST_STATES,
-        ", and that many states have no room in memory: number the states from 0 by OrdinalEncoder",
-    )
+    refuse(X > MOST_STATES, ", too many states for the memory: number them by OrdinalEncoder")
     states = X.astype(np.int64)
     refuse(
         states != X,

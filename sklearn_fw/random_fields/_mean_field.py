@@ -121,22 +121,16 @@ class MeanFieldMarginals(MarginalsEstimator):
             best, best_bound = run.products.above(request.known)
             history.amend(objective=best_bound)
         outcome = outcome._replace(n_iter=history.n_iter, history=history.columns())
-        notes = unfinished(
-            outcome, f"probabilities still change by more than tol={self.tol:g} in a pass"
-        )
+        state = f"probabilities still change by more than tol={self.tol:g} in a pass"
+        notes = unfinished(outcome, state)
         if best_bound == -math.inf:
             text = (
                 f"all of {len(found)} starts end with positive probability for what potentials of "
                 f"-inf forbid, so the bound is -inf: increase n_init"
             )
             notes = [ConvergenceWarning(text)]
-        return Inference(
-            run.products.marginals(best),
-            best_bound,
-            lower=best_bound,
-            attributes=outcome.attributes(),
-            notes=notes,
-        )
+        marginals, attributes = run.products.marginals(best), outcome.attributes()
+        return Inference(marginals, best_bound, np.inf, best_bound, attributes, notes)
 
     def _draw(self, n_samples, rng):
         below = np.cumsum(self.marginals_, axis=1)

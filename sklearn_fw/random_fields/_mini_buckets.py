@@ -131,9 +131,8 @@ class MiniBucketMarginals(MarginalsEstimator):
         lower = Products(field).bound(marginals[: field.node_start[-1]])
         if not (run.buckets.n_split or run.is_loose):
             lower = upper
-        notes += unfinished(
-            outcome, f"the bound still falls by more than tol={self.tol:g} in a pass"
-        )
+        state = f"the bound still falls by more than tol={self.tol:g} in a pass"
+        notes += unfinished(outcome, state)
         attributes = {**outcome.attributes(), "n_split_": run.buckets.n_split}
         return Inference(marginals, upper, upper, min(lower, upper), attributes, notes)
 
@@ -150,10 +149,8 @@ class _Passes(IterativeMethod):
     def step(self):
         """Sum up with new shifts, which are kept if the bound falls."""
         if self.directions is not None:
-            self.buckets.shifts = [
-                shift + self.length * direction
-                for shift, direction in zip(self.shifts, self.directions)
-            ]
+            moves = zip(self.shifts, self.directions)
+            self.buckets.shifts = [shift + self.length * move for shift, move in moves]
         self.n_passes += 1
         try:
             bound = self.constant + self.buckets.upper_bound()

@@ -138,7 +138,7 @@ def trw_objective(mu, mrf, rho, *, return_gradient=False):
     """
     if not isinstance(mrf, PairwiseMRF):
         raise TypeError(f"mrf must be a PairwiseMRF, got {type(mrf).__name__}")
-    energy = make_energy(mrf, check.array(rho, "rho"))
+    energy = make_energy(mrf, check.vector(rho, "rho", mrf.n_edges))
     mu = mrf._check_marginals(mu)
     value = mrf.constant + trw.value(energy, mu)
     if not check.flag(return_gradient, "return_gradient"):
@@ -156,12 +156,7 @@ def uniform_marginals(mrf):
 
 
 def make_energy(mrf, rho, *, theta=None, floor=0.0):
-    rho = np.asarray(rho, dtype=np.float64)
-    if rho.shape != (mrf.n_edges,):
-        raise ValueError(f"rho must have shape (n_edges,) = ({mrf.n_edges},), got {rho.shape}")
-    node = 1.0 - np.bincount(
-        mrf.edges.ravel(), weights=np.repeat(rho, 2), minlength=mrf.n_variables
-    )
+    node = 1.0 - np.bincount(mrf.edges.ravel(), np.repeat(rho, 2), mrf.n_variables)
     pairs = mrf.n_states[mrf.edges].prod(axis=1)
     entropy = np.concatenate([np.repeat(node, mrf.n_states), np.repeat(rho, pairs)])
     theta = mrf.theta if theta is None else theta

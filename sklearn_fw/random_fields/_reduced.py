@@ -4,7 +4,7 @@ import numpy as np
 
 from ..inference import FactorElimination
 from ._choice import NOTHING_ALLOWED
-from ._conditioning import collect, given
+from ._conditioning import remaining
 
 # Nats below the best entry of its table, for what -inf forbids, where a method needs numbers.
 SOFT = 30.0
@@ -53,15 +53,8 @@ class Reduced:
         is_free[0] |= not is_free.any()  # there is nothing to do for no variable
         self.free = np.flatnonzero(is_free)
         fixed = np.where(is_free, -1, [kept[0] for kept in self.states])
-        unary = field.unary
-        constant = sum(
-            (float(unary[i][fixed[i]]) for i in np.flatnonzero(~is_free)), field.constant
-        )
-        self.unary = [unary[i][self.states[i]] for i in self.free]
-        factors = list(given(zip(field.scopes, field.tables), fixed, self.states))
-        # Of each factor of the field, the variables that are left of its scope.
-        self.keys = [key for key, _ in factors]
-        merged, self.constant = collect(self.unary, factors, constant)
+        # Keys are of each factor of the field the variables that are left of its scope.
+        self.unary, merged, self.constant, self.keys = remaining(field, fixed, self.states)
         self.scopes, self.tables = list(merged), list(merged.values())
         self.elimination = FactorElimination(
             self.unary, self.scopes, self.tables, max_table_size, N_ORDERS

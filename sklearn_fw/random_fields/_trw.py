@@ -214,7 +214,6 @@ class TRWMarginals(MarginalsEstimator):
         if before is not None and np.array_equal(pairs_of(self.mrf_).n_states, mrf.n_states):
             run.resume(before, self.weights_, self.delta_)
         budget = request.loop_options(self, lambda: {"n_oracle_calls_": run.n_calls})
-        del budget["tol"]
         max_calls = math.inf if self.max_oracle_calls is None else self.max_oracle_calls
         rho, rho_gap, status = tighten(
             run, rho, n_rho_iter=n_rho_iter, max_calls=max_calls, **budget
@@ -313,7 +312,7 @@ def _failure(run, status, tol, has_allowed):
     if run.gap > tol:
         return f"{gap}: increase max_iter, max_oracle_calls or time_limit, or loosen tol"
     if not has_allowed:
-        return f"{gap}, but potentials of -inf forbid all labellings that were found: {remedy}"
+        return f"{gap}, but no labelling was found that -inf allows: {remedy}"
     if weight > 0.0:
         return f"{gap}, but a weight of {weight:.2g} is on labellings that -inf forbids: {remedy}"
     return None

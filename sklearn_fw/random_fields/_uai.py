@@ -26,10 +26,7 @@ def read_field(path):
     n_variables = tokens.integer("the number of variables", 1)
     n_states = [tokens.integer("a number of states", 1) for _ in range(n_variables)]
     if sum(n_states) > len(tokens.words) + FREE_STATES:
-        tokens.fail(
-            f"the variables have {sum(n_states)} states in all, but the file holds "
-            f"{len(tokens.words)} numbers"
-        )
+        tokens.fail(f"the variables have {sum(n_states)} states in all, but few numbers follow")
     scopes = _read_scopes(tokens, n_variables)
     unary = [np.zeros(k) for k in n_states]
     factors, constant = [], np.zeros(1)
@@ -175,12 +172,9 @@ def _read_tables(tokens, scopes, n_states):
 def _counts_samples(text):
     """Whether evidence begins with the number of samples on a line, and has a line for each."""
     first, *samples = [line.split() for line in text.splitlines() if line.strip()] or [[]]
-    return (
-        len(first) == 1
-        and len(samples) > 0
-        and first[0] == str(len(samples))
-        and all(len(s) == 1 + 2 * _integer_or_minus(s[0]) for s in samples)
-    )
+    if not samples or first != [str(len(samples))]:
+        return False
+    return all(len(s) == 1 + 2 * _integer_or_minus(s[0]) for s in samples)
 
 
 def _read_observed(tokens):
@@ -230,13 +224,11 @@ def write_field(mrf, path):
         blocks.append(("0", np.array([mrf.constant])))
     scopes, tables = [], []
     for scope, block in blocks:
-        finite = block[block > -np.inf]
-        n_parts = max(1, int(np.ceil(np.abs(finite).max(initial=0.0) / LARGEST_EXPONENT)))
+        largest = np.abs(block[block > -np.inf]).max(initial=0.0)
+        n_parts = max(1, int(np.ceil(largest / LARGEST_EXPONENT)))
         if n_parts > MOST_PARTS:
-            raise ValueError(
-                f"mrf has a log-potential of {np.abs(finite).max():.6g}, beyond what files of "
-                f"exponentials can hold, {MOST_PARTS * LARGEST_EXPONENT:g}: scale it"
-            )
+            most = f"{MOST_PARTS * LARGEST_EXPONENT:g}"
+            raise ValueError(f"mrf has a log-potential of {largest:.6g}, above {most}: scale it")
         rows = np.exp(np.atleast_2d(block) / n_parts).tolist()
         table = "\n".join(" ".join(map(repr, row)) for row in rows)
         scopes += [scope] * n_parts

@@ -126,7 +126,7 @@ ZEROS = np.zeros((3, 2))
         ((ZEROS, [(0.5, 1)], np.eye(2)), "edges must hold integers"),
         ((ZEROS, [(0, 1)]), "pairwise is None, but there are edges"),
         ((ZEROS, [(0, 1), (1, 2)], [np.eye(2)]), "pairwise holds 1 tables for 2 edges"),
-        ((ZEROS, [(0, 1)], [np.eye(3)]), r"pairwise\[0\] must have shape \(2, 2\)"),
+        ((ZEROS, [(0, 1)], [np.eye(3)]), r"pairwise\[0\] must have n_states \(2, 2\)"),
     ],
 )
 def test_bad_fields_are_refused(arguments, message):
