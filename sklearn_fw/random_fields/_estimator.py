@@ -18,7 +18,7 @@ from .._core.warnings import warn
 from ._choice import Inference, Request
 from ._fields import FactorGraph, PairwiseMRF
 from ._files import load_uai
-from ._learning import ForestRows, MRFLearner, check_states
+from ._learning import ForestRows, MRFLearner, check_learned, check_states
 from ._map import allowed_labelling
 from ._objective import Products
 
@@ -168,7 +168,9 @@ class MarginalsEstimator(CallbackSupportMixin, DensityMixin, Estimator):
             vars(self).pop("feature_names_in_", None)  # columns of an earlier table
             return X._plain(), None  # a field is data: nobody asks the code of a subclass
         X = check_states(X, partial(check.data, self))
-        learned = self._part("learner").learn(X, sample_weight)
+        learner = self._part("learner")
+        name, learned = f"{type(learner).__name__}.learn (learner)", learner.learn(X, sample_weight)
+        learned = check_learned(learned, name, X.shape[1])
         learned.mrf.names = list(getattr(self, "feature_names_in_", [])) or None
         return learned.mrf, learned
 

@@ -11,9 +11,8 @@ from .._core.loop import IterativeMethod, drive
 from .._core.parameters import Parameterized, check_parameters
 from .._core.result import History, Status
 from .._kernels import lazy
-from .._kernels.common.step_rules import FW
+from .._kernels.common.step_rules import AWAY, FW, PAIRWISE
 from ..inference import ICM
-from ..optim._frank_wolfe._core import KINDS
 from ..optim.domains import MarginalPolytope
 from ._objective import make_energy, uniform_marginals
 from ._spanning_trees import TreeChoice
@@ -129,7 +128,8 @@ class TRWRun(IterativeMethod):
         if isinstance(polytope, MarginalPolytope):
             self._nearby = MarginalPolytope(mrf.n_states, mrf.edges, ICM())
         self.tol, self.local_search = tol, local_search
-        self.kind = KINDS.get(settings.variant)
+        kinds = {"fw": FW, "pairwise": PAIRWISE, "away": AWAY}
+        self.kind = kinds.get(settings.variant)
         self.delta = 0.0 if settings.contraction == "none" else settings.delta
         self.upper = math.inf
         self.n_calls, self.history = 0, History()

@@ -54,6 +54,25 @@ class LearnedMRF(NamedTuple):
     history: dict = {}
 
 
+def check_learned(learned, name, n_variables):
+    """A `LearnedMRF` as it is used: subclasses of `MRFLearner` are code of users."""
+    if not (isinstance(learned, LearnedMRF) and isinstance(learned.mrf, PairwiseMRF)):
+        raise TypeError(f"{name} must return a LearnedMRF with a PairwiseMRF, got {learned!r:.80}")
+    mrf, rows, history = learned.mrf._plain(), learned.rows, learned.history
+    if mrf.n_variables != n_variables or (rows is None) != (learned.weight is None):
+        raise ValueError(f"{name} must return {n_variables} variables, rows and their weight")
+    if not isinstance(history, dict):
+        raise TypeError(f"history of {name} must be a dict, got {history!r:.80}")
+    sizes = {"marginals": len(mrf.theta), "rho": mrf.n_edges}
+    if rows is not None:
+        sizes["weight"] = len(mrf._check_labels(rows)) + 1
+    for part, size in sizes.items():
+        values = check.vector(getattr(learned, part), f"{part} of {name}", size)
+        if np.any((values < 0) | (values > 1 + 1e-9)):
+            raise ValueError(f"{part} of {name} must be between 0 and 1")
+    return learned._replace(mrf=mrf)
+
+
 def _given_edges(edges, name="edges"):
     """A name, or an array of integers of which nothing else is known."""
     if edges is None or (isinstance(edges, str) and edges not in ("complete", "tree")):
