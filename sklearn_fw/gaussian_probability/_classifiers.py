@@ -139,13 +139,10 @@ class BayesPointMachine(LabelMixin, Estimator):
         return K + 1.0 if self.fit_intercept else K
 
     def _row_lengths(self, X):
-        if self.kernel == "rbf":
-            squares = np.ones(len(X))
-        else:
-            squares = np.sum(X**2, axis=1)
-            if self.kernel == "poly":
-                gamma = 1.0 / X.shape[1] if self.gamma is None else self.gamma
-                squares = (gamma * squares + self.coef0) ** self.degree
+        squares = np.ones(len(X)) if self.kernel == "rbf" else np.sum(X**2, axis=1)
+        if self.kernel == "poly":
+            gamma = 1.0 / X.shape[1] if self.gamma is None else self.gamma
+            squares = (gamma * squares + self.coef0) ** self.degree
         lengths = np.sqrt(squares + bool(self.fit_intercept))
         return np.where(lengths > 0.0, lengths, 1.0)
 

@@ -155,10 +155,6 @@ class Propagation:
     converged: bool
     open_part: tuple | None = None  # the problem that narrow intervals leave, where there are such
 
-    def rows(self, rows):
-        arrays = {name: getattr(self, name)[rows] for name in DRAWN}
-        return replace(self, **arrays)
-
     def bound_gradients(self, lower, upper):
         bounds = np.stack([lower, upper])
         with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
@@ -273,11 +269,12 @@ class OpenPart(NamedTuple):
             return [self]
         _, labels = connected_components(linked, directed=False)
         labels[np.bincount(labels)[labels] == 1] = -1
-        groups = (np.flatnonzero(labels == label) for label in np.unique(labels))
-        return [
-            OpenPart(self.G[np.ix_(r, r)], *(a[r] for a in self[1:4]), self.sites.rows(r))
-            for r in groups
-        ]
+        found = []
+        for label in np.unique(labels):
+            r = np.flatnonzero(labels == label)
+            sites = replace(self.sites, **{name: getattr(self.sites, name)[r] for name in DRAWN})
+            found.append(OpenPart(self.G[np.ix_(r, r)], *(a[r] for a in self[1:4]), sites))
+        return found
 
 
 def is_narrow(G, lower, upper):

@@ -104,7 +104,7 @@ def minimal_polyhedron(constraints, lower, upper):
     if np.any((lower[empty] >= 0.0) | (upper[empty] <= 0.0)):
         raise ValueError("constraints has a row of zeros that its bounds exclude: empty region")
     active &= norms > 0.0
-    _check_inside(A, lower, upper, norms, active)
+    _check_inside(A, lower, upper, active)
     for j in np.flatnonzero(active):
         others = active.copy()
         others[j] = False
@@ -119,14 +119,14 @@ def minimal_polyhedron(constraints, lower, upper):
 
 def _rows(A, lower, upper, active):
     low, high = active & np.isfinite(lower), active & np.isfinite(upper)
-    return np.vstack([A[high], -A[low]]), np.r_[upper[high], -lower[low]], high, low
+    return np.vstack([A[high], -A[low]]), np.r_[upper[high], -lower[low]]
 
 
-def _check_inside(A, lower, upper, norms, active):
-    M, b, high, low = _rows(A, lower, upper, active)
+def _check_inside(A, lower, upper, active):
+    M, b = _rows(A, lower, upper, active)
     if not len(b):
         return
-    sizes = np.r_[norms[high], norms[low]]
+    sizes = np.linalg.norm(M, axis=1)
     scale = sizes + np.abs(b)
     M, b, sizes = M / scale[:, None], b / scale, sizes / scale
     n = A.shape[1]
@@ -140,7 +140,7 @@ def _check_inside(A, lower, upper, norms, active):
 
 def _reach(A, lower, upper, active, direction, sign):
     """Least value of ``direction`` (sign 1) or largest (sign -1) in the region."""
-    M, b, _, _ = _rows(A, lower, upper, active)
+    M, b = _rows(A, lower, upper, active)
     if not len(b):
         return -sign * np.inf
     answer = linprog(sign * direction, M, b, bounds=(None, None))

@@ -1,8 +1,11 @@
 """Random fields: log-potentials on variables, on pairs of them and on any number at once."""
 
+import math
+from itertools import chain
 from itertools import pairwise as neighbours
 
 import numpy as np
+from scipy.sparse import csr_array
 
 from .._core import check
 from .._core.packed import starts_of
@@ -139,14 +142,12 @@ class FactorGraph(Conditioning, Naming, Networks):
         sizes = np.array([table.size for table in tables], np.int64)
         self.factor_start = self.node_start[-1] + starts_of(sizes)
         self.theta = np.concatenate([*unary, *(table.ravel() for table in tables)])
-        # Of each axis, the factors that have it, the variables there and what a state moves.
-        lengths = np.array([len(scope) for scope in scopes], np.int64)
-        stride, self._axes = np.ones(len(scopes), np.int64), []
-        for back in range(1, int(lengths.max(initial=0)) + 1):
-            having = np.flatnonzero(lengths >= back)
-            variables = np.array([scopes[f][-back] for f in having])
-            self._axes.append((having, variables, stride[having]))
-            stride[having] *= self.n_states[variables]
+        # Of all axes of factors, the variable there and what a state moves.
+        moves = {s: [math.prod(s[a + 1 :]) for a in range(len(s))] for s in set(self._shapes)}
+        strides = np.array([*chain(*map(moves.get, self._shapes))], np.int64)
+        variables = np.array([*chain(*scopes)], np.int64)
+        entries = strides, variables, starts_of([len(scope) for scope in scopes])
+        self._strides = csr_array(entries, shape=(len(scopes), len(unary)))
 
     # ---- shape ---------------------------------------------------------------------------------
 
@@ -234,12 +235,8 @@ class FactorGraph(Conditioning, Naming, Networks):
 
     def _places(self, X):
         """`parts` of labelings that were checked, int64."""
-        places = np.empty((len(X), self.n_variables + self.n_factors), np.int64)
-        places[:, : self.n_variables] = self.node_start[:-1] + X
-        places[:, self.n_variables :] = self.factor_start[:-1]
-        for factors, variables, stride in self._axes:
-            places[:, self.n_variables + factors] += X[:, variables] * stride
-        return places
+        within = (self._strides @ X.T).T
+        return np.hstack([self.node_start[:-1] + X, self.factor_start[:-1] + within])
 
     def vertex(self, labels):
         """Indicator vector of a labeling, (size,): a vertex of the marginal polytope.

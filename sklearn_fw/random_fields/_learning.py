@@ -226,7 +226,7 @@ class _Counts:
         states = self.states[:, columns]
         seen = (states >= 0).all(axis=1)
         states, weight = states[seen], self.weight[seen]
-        places = states[:, 0] if len(columns) == 1 else states[:, 0] * n_states[1] + states[:, 1]
+        places = np.ravel_multi_index(tuple(states.T), n_states)
         counts = np.bincount(places, weights=weight, minlength=int(n_states.prod()))
         return smoothed(counts.reshape(n_states), self.pseudocount), weight.sum()
 

@@ -51,11 +51,6 @@ def solve_factor_program(graph, seconds):
     return labels, max(bound, value)
 
 
-def n_equations(graph):
-    sizes = np.diff(graph.factor_start)
-    return float(sum(len(scope) * size for scope, size in zip(graph.scopes, sizes)))
-
-
 def _equations(graph, allowed):
     """Sums of variables are one, those of factors the marginals of their variables."""
     from scipy.sparse import csc_array
@@ -378,6 +373,7 @@ def _refined(graph, labels, bound, first=False):
     soft.theta = soften(graph, [])
     search, pays = RegionSearch(soft, graph.theta == -np.inf, np.random.default_rng(0)), True
     is_endless = time_left() == np.inf
+    n_equations = float(np.diff(graph._strides.indptr) @ np.diff(graph.factor_start))
 
     def value():
         return _score(graph, labels) - graph.constant
@@ -400,7 +396,7 @@ def _refined(graph, labels, bound, first=False):
         if is_over() or (is_endless and number == ROUNDS):
             break
         seconds = min(longer * PROGRAM_SECONDS, PROGRAM_SHARE * time_left())
-        if n_equations(graph) > EQUATIONS_PER_SECOND * seconds or not pays:
+        if n_equations > EQUATIONS_PER_SECOND * seconds or not pays:
             pays = True
             continue
         gap, before = bound - value(), labels

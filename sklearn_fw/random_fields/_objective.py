@@ -79,15 +79,14 @@ def distributions(field, logs):
 
 
 def make_layout(field):
-    lengths = np.array([len(scope) for scope in field.scopes], np.int64)
-    scope = np.array([i for scope in field.scopes for i in scope], np.int64)
+    scope, start = field._strides.indices, field._strides.indptr
     return belief_propagation.Layout(
         n_states=field.n_states,
         node_start=field.node_start,
         factor_start=field.factor_start,
-        scope_start=starts_of(lengths),
+        scope_start=start,
         scope=scope,
-        factor=np.repeat(np.arange(len(lengths)), lengths),
+        factor=np.repeat(np.arange(field.n_factors), np.diff(start)),
         message_start=starts_of(field.n_states[scope]),
         place_start=starts_of(np.bincount(scope, minlength=field.n_variables)),
         place=np.argsort(scope, kind="stable"),

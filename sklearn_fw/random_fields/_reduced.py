@@ -122,18 +122,13 @@ def soften(mrf, notes):
     forbidden = mrf.theta == -np.inf
     if not forbidden.any():
         return mrf.theta
-    theta = mrf.theta.copy()
-    blocks = [*mrf.node_blocks(theta), *mrf.factor_blocks(theta)]
-    tops, ranges = [], []
-    for block in blocks:
-        finite = block[block > -np.inf]
-        if not finite.size:
-            raise ValueError("a table of potentials is -inf everywhere: no labelling is allowed")
-        tops.append(finite.max())
-        ranges.append(tops[-1] - finite.min())
-    penalty = SOFT + float(np.sum(ranges))
-    for block, top in zip(blocks, tops, strict=True):
-        block[block == -np.inf] = top - penalty
+    starts = np.concatenate([mrf.node_start, mrf.factor_start[1:]])
+    tops = np.maximum.reduceat(mrf.theta, starts[:-1])
+    if tops.min() == -np.inf:
+        raise ValueError("a table of potentials is -inf everywhere: no labelling is allowed")
+    lows = np.minimum.reduceat(np.where(forbidden, np.inf, mrf.theta), starts[:-1])
+    penalty = SOFT + float(np.sum(tops - lows))
+    theta = np.where(forbidden, np.repeat(tops, np.diff(starts)) - penalty, mrf.theta)
     notes.append(
         UserWarning(
             f"{int(forbidden.sum())} of {len(theta)} potentials are -inf (hard constraints): they "
