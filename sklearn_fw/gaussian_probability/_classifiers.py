@@ -110,19 +110,17 @@ class BayesPointMachine(LabelMixin, Estimator):
         X = X - self._centre
         self._lengths = self._row_lengths(X)
         K = self._kernel(X, X) / self._lengths / self._lengths[:, None]
-        ends = sign_bounds(signs)
         noises = NOISES if check.is_auto(self.noise) else (float(self.noise),)
         fits = []
         for noise in noises:
-            found = latent_posterior(K, *ends, float(noise), self.tol, self.max_iter)
+            observed = Intervals(*sign_bounds(signs), float(noise))
+            found = latent_posterior(K, observed, self.tol, self.max_iter)
             # Without noise the mean must give every row its sign.
             agrees = found and found.converged and np.all(signs * (K @ found.weights) > 0.0)
             if found and (noise > 0.0 or agrees):
                 fits.append((found.log_z, float(noise), found))
         if not fits:
-            raise ValueError(
-                "no half-space agrees with all labels, the region is empty: set noise above 0"
-            )
+            raise ValueError("no half-space agrees with all labels: set noise above 0")
         self.log_evidence_, self.noise_, best = max(fits, key=lambda fit: fit[0])
         warn_unless_settled([best], self.tol, self.max_iter)
         self._posterior, self.n_iter_ = best, best.n_iter

@@ -49,9 +49,8 @@ class Marginals:
         self.half_log_det = -np.log(np.diagonal(self.inverse, axis1=-2, axis2=-1)).sum(axis=-1)
         self.weights = self._weights(G, h, tau, nu)  # nu - tau mean
         precise = tau * np.diag(G) > 1.0
-        self.mean = np.where(
-            precise, (nu - self.weights) / np.where(precise, tau, 1.0), h + self.weights @ G
-        )
+        by_site = (nu - self.weights) / np.where(precise, tau, 1.0)
+        self.mean = np.where(precise, by_site, h + self.weights @ G)
         self.var = self._variances(G, tau)
 
     def _weights(self, G, h, tau, nu):

@@ -304,9 +304,8 @@ class EPIntervalRegressor(RegressorMixin, IntervalProcess):
         if self.optimizer is not None:
             # Leave-one-out predictions know each target by the hyper-parameters.
             n_learned = self._kernels[0].n_dims + len(self._observed[0].theta)
-            self.std_factor_ = np.sqrt(1.0 + n_learned / len(X)) * _std_factor(
-                X, lower, upper, self._posteriors[0]
-            )
+            factor = _std_factor(X, lower, upper, self._posteriors[0])
+            self.std_factor_ = np.sqrt(1.0 + n_learned / len(X)) * factor
         return self
 
     def _check_targets(self, X, y, reset=True):
@@ -320,9 +319,7 @@ class EPIntervalRegressor(RegressorMixin, IntervalProcess):
             lower = upper = lower.astype(float)
         check.magnitude(np.r_[lower[np.isfinite(lower)], upper[np.isfinite(upper)]], "y")
         if not np.all(lower <= upper):
-            raise ValueError(
-                "y must hold lower ends before upper ends: swap the columns in such rows"
-            )
+            raise ValueError("y must hold lower ends before upper ends: swap such columns")
         if np.any(lower == np.inf) or np.any(upper == -np.inf):
             raise ValueError("y must not have inf as a lower or -inf as an upper end")
         if not np.any(np.isfinite(lower) | np.isfinite(upper)):

@@ -387,9 +387,8 @@ def log_box_probabilities(lower, upper, mean=None, cov=None, *, tol=1e-5, max_it
     settled = np.zeros(len(mean), bool)
     for start in range(0, len(mean), ROWS):
         rows = slice(start, start + ROWS)
-        log_prob[rows], gradient[rows], change = _propagate(
-            lower[rows], upper[rows], mean[rows], cov, tol, max_iter
-        )
+        boxes = lower[rows], upper[rows], mean[rows]
+        log_prob[rows], gradient[rows], change = _propagate(*boxes, cov, tol, max_iter)
         settled[rows] = (change >= 0.0) & (change <= tol)
     settled &= ~np.any(engine.is_narrow(cov, lower, upper), axis=1)
     n_moving = 0
@@ -414,9 +413,7 @@ def _check_boxes(lower, upper, mean, n):
     n_boxes = max(len(values) if values.ndim == 2 else 1 for values in arrays.values())
     for name, values in arrays.items():
         if values.shape not in ((), (n,), (1, n), (n_boxes, n)):
-            raise ValueError(
-                f"{name} must have {n} columns, and 1 or {n_boxes} rows, got shape {values.shape}"
-            )
+            raise ValueError(f"{name} needs shape ({n_boxes}, {n}) or ({n},), got {values.shape}")
     lower, upper, mean = (
         np.ascontiguousarray(np.broadcast_to(a, (n_boxes, n))) for a in arrays.values()
     )

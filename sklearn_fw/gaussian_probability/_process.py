@@ -17,16 +17,15 @@ from .._core.warnings import warn
 from ._engine import propagate
 
 
-def latent_posterior(K, lower, upper, noise, tol, max_iter, start=None):
+def latent_posterior(K, observed, tol, max_iter, start=None):
     """Sites of latent values f ~ N(0, K) given lower < f + noise e < upper; None without mass.
 
     For signs the fixed point is that of probit sites on f; where the ends are equal the value is
     known.
     """
-    G = K + noise**2 * np.eye(len(K))
-    return propagate(
-        G, np.zeros(len(G)), lower, upper, tol=float(tol), max_iter=max_iter, start=start
-    )
+    G, h = K + observed.noise**2 * np.eye(len(K)), np.zeros(len(K))
+    options = {"tol": float(tol), "max_iter": max_iter, "start": start}
+    return propagate(G, h, observed.lower, observed.upper, **options)
 
 
 def sign_bounds(signs):
@@ -102,9 +101,7 @@ class Intervals:
 
 def _check_kernel(kernel, name):
     if kernel is not None and not isinstance(kernel, Kernel):
-        raise TypeError(
-            f"{name} must be a kernel of sklearn.gaussian_process.kernels or None, got {kernel!r}"
-        )
+        raise TypeError(f"{name} must be a kernel of scikit-learn or None, got {kernel!r}")
 
 
 class IntervalProcess(Estimator):
@@ -140,9 +137,7 @@ class IntervalProcess(Estimator):
 
     def _posterior(self, K, observed, start=None, tol=0.0):
         tol = max(tol, float(self.tol))
-        posterior = latent_posterior(
-            K, observed.lower, observed.upper, observed.noise, tol, self.max_iter, start
-        )
+        posterior = latent_posterior(K, observed, tol, self.max_iter, start)
         if posterior is None:
             raise ValueError("kernel leaves no mass to the targets: raise noise")
         return posterior
@@ -227,20 +222,16 @@ class IntervalProcess(Estimator):
         eval_gradient = check.flag(eval_gradient, "eval_gradient")
         n = self._kernels[0].n_dims
         if theta is not None:
-            theta = check.array(theta, "theta")
-            n_all = n + len(self._observed[0].theta)
-            if theta.shape != (n_all,) or np.any(np.abs(theta) > 100.0):
-                raise ValueError(
-                    f"theta must hold {n_all} logarithms between -100 and 100, got {theta}"
-                )
+            theta = check.vector(theta, "theta", n + len(self._observed[0].theta))
+            if np.any(np.abs(theta) > 100.0):
+                raise ValueError(f"theta must hold logarithms between -100 and 100, got {theta}")
         if theta is None and not eval_gradient:
             return self.log_marginal_likelihood_value_
         values, gradients = [], []
         for kernel, observed in zip(self._kernels, self._observed, strict=True):
             if theta is not None:
-                kernel, observed = (
-                    kernel.clone_with_theta(theta[:n]), observed.with_theta(theta[n:])
-                )  # fmt: skip
+                kernel = kernel.clone_with_theta(theta[:n])
+                observed = observed.with_theta(theta[n:])
             K, K_gradient = kernel(self.X_train_, eval_gradient=True)
             posterior = self._posterior(K, observed)
             values.append(posterior.log_z + observed.constant)

@@ -166,9 +166,7 @@ class Conditioning:
             if isinstance(state, str):
                 state = self._state(i, state)
             if not (_is_whole(state) and 0 <= state < self.n_states[i]):
-                raise ValueError(
-                    f"observed[{key!r:.60}] = {state!r:.60} is no state of this variable"
-                )
+                raise ValueError(f"observed[{key!r:.60}] = {state!r:.60} is no state of it")
             if states[i] not in (-1, state):
                 raise ValueError(f"observed gives variable {key!r} the states {states[i]}, {state}")
             states[i] = state

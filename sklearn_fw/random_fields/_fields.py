@@ -264,9 +264,7 @@ class FactorGraph(Conditioning, Naming, Networks):
         """Labelings (n_samples, n_variables) as int64, refused when a state does not exist."""
         X = check.array(X, "X", finite=None)
         if X.ndim != 2 or X.shape[1] != self.n_variables:
-            raise ValueError(
-                f"labellings X must have shape (n_samples, {self.n_variables}), got {X.shape}"
-            )
+            raise ValueError(f"X must have shape (n_samples, {self.n_variables}), got {X.shape}")
         with np.errstate(invalid="ignore"):  # NaN is found below
             states = X.astype(np.int64)
         wrong = (states != X) | (states < 0) | (states >= self.n_states)
@@ -459,9 +457,7 @@ class PairwiseMRF(OtherForms, FactorGraph):
             graph = cls._graph(unary, factors, **options)
             most = max(map(len, graph.scopes), default=0)
             if most > 2:
-                raise ValueError(
-                    f"a factor is on {most} variables, and PairwiseMRF takes pairs: use FactorGraph"
-                )
+                raise ValueError(f"a factor is on {most} variables, no pair: use FactorGraph")
             unary, factors = graph.unary, list(zip(graph.scopes, graph.tables))
             options["constant"] = graph.constant
         edges, tables = [scope for scope, _ in factors], [table for _, table in factors]

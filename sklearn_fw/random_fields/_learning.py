@@ -91,9 +91,7 @@ def _given_states(n_states, name="n_states"):
         return None
     given = as_array(n_states, name)
     if given.dtype.kind not in "iu" or given.ndim > 1:
-        raise ValueError(
-            f"{name} must be 'auto', an integer or one integer per column, got {n_states!r}"
-        )
+        raise ValueError(f"{name} must be 'auto', an integer or one per column, got {n_states!r}")
     return given
 
 
@@ -354,9 +352,7 @@ def _numbers_of_states(states, n_states):
     if n_states is None:
         return seen
     if n_states.shape not in ((), seen.shape):
-        raise ValueError(
-            f"n_states must be one integer per column of X, {len(seen)} of them, got {n_states!r}"
-        )
+        raise ValueError(f"n_states must be one integer per column ({len(seen)}), got {n_states!r}")
     if n_states.max() > MOST_STATES:
         raise ValueError(f"n_states must be at most {MOST_STATES}, got {n_states.max()}")
     n_states = np.broadcast_to(n_states, seen.shape).astype(np.int64)

@@ -59,9 +59,8 @@ class Products:
         return q, self.bound(q)
 
     def bound(self, q):
-        return self._field.constant + belief_propagation.product_bound(
-            self._layout, self._field.theta, q
-        )
+        bound = belief_propagation.product_bound(self._layout, self._field.theta, q)
+        return self._field.constant + bound
 
     def marginals(self, q):
         """Products of the distributions of variables for every factor, in the order of theta."""
@@ -149,9 +148,8 @@ def trw_objective(mu, mrf, rho, *, return_gradient=False):
 
 def uniform_marginals(mrf):
     pairs = mrf.n_states[mrf.edges].prod(axis=1)
-    return np.concatenate(
-        [np.repeat(1.0 / mrf.n_states, mrf.n_states), np.repeat(1.0 / pairs, pairs)]
-    )
+    sizes = np.concatenate([mrf.n_states, pairs])
+    return np.repeat(1.0 / sizes, sizes)
 
 
 def make_energy(mrf, rho, *, theta=None, floor=0.0):

@@ -56,9 +56,8 @@ class Reduced:
         # Keys are of each factor of the field the variables that are left of its scope.
         self.unary, merged, self.constant, self.keys = remaining(field, fixed, self.states)
         self.scopes, self.tables = list(merged), list(merged.values())
-        self.elimination = FactorElimination(
-            self.unary, self.scopes, self.tables, max_table_size, N_ORDERS
-        )
+        parts = self.unary, self.scopes, self.tables
+        self.elimination = FactorElimination(*parts, max_table_size, N_ORDERS)
 
     def graph(self):
         factors = list(zip(self.scopes, self.tables))

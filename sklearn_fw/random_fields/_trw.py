@@ -214,10 +214,8 @@ class TRWMarginals(MarginalsEstimator):
         if before is not None and np.array_equal(pairs_of(self.mrf_).n_states, mrf.n_states):
             run.resume(before, self.weights_, self.delta_)
         budget = request.loop_options(self, lambda: {"n_oracle_calls_": run.n_calls})
-        max_calls = math.inf if self.max_oracle_calls is None else self.max_oracle_calls
-        rho, rho_gap, status = tighten(
-            run, rho, n_rho_iter=n_rho_iter, max_calls=max_calls, **budget
-        )
+        budget["max_calls"] = self.max_oracle_calls or math.inf
+        rho, rho_gap, status = tighten(run, rho, n_rho_iter=n_rho_iter, **budget)
         answer = self._answer_of(run, rho, rho_gap, status, notes, known is not None)
         return self._told("frank_wolfe", choice.reason, answer)
 

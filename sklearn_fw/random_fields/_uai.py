@@ -182,10 +182,9 @@ def _read_observed(tokens):
     for _ in range(tokens.integer("the number of observed variables", 0)):
         variable = tokens.integer("an observed variable", 0)
         state = tokens.integer(f"the state of variable {variable}", 0)
-        if observed.setdefault(variable, state) != state:
-            tokens.fail(
-                f"variable {variable} is observed in states {observed[variable]} and {state}"
-            )
+        before = observed.setdefault(variable, state)
+        if before != state:
+            tokens.fail(f"variable {variable} is observed in states {before} and {state}")
     return observed
 
 
@@ -208,9 +207,7 @@ def _read_solution(tokens, kind):
 def _read_marginals(tokens, variable):
     row = tokens.numbers(tokens.integer("a number of states", 1), "a probability")
     if not abs(row.sum() - 1.0) <= min(ROUNDING * len(row), MOST_ROUNDING) + 1e-9:
-        tokens.fail(
-            f"the probabilities of variable {variable} must sum to one, they sum to {row.sum():.6g}"
-        )
+        tokens.fail(f"probabilities of variable {variable} must sum to one, not {row.sum():.6g}")
     return row
 
 

@@ -296,7 +296,7 @@ def test_tables_that_no_memory_holds(tmp_path):
 def test_marginals_that_do_not_sum_to_one(row, tmp_path):
     path = tmp_path / "a.MAR"
     path.write_text(f"MAR\n2\n2 0.25 0.75\n{row}\n")
-    message = "line 4: the probabilities of variable 1 must sum to one, they sum to "
+    message = "line 4: probabilities of variable 1 must sum to one, not "
     with pytest.raises(ValueError, match=message):
         load_uai(path, "solution")
 
