@@ -55,7 +55,7 @@ MESSAGES = {
         lambda: PairwiseMRF([[1 + 1j]], [(0, 1)], np.eye(2)), r"unary\[0\]",
     ),
     "shapes of blocks": (
-        lambda: FIELD.flatten(np.zeros((2, 3)), np.zeros((1, 2, 2))), "edge must have",
+        lambda: FIELD.flatten(np.zeros((2, 3)), np.zeros((1, 2, 2))), "node and edge must have",
     ),
     "more states than memory holds": (lambda: learned(TABLE * 2**40), "no room in memory"),
     "a new state": (lambda: learned().predict(TABLE + 7), r"(?s)X\[0, 0\] is 7.*n_states"),

@@ -12,7 +12,7 @@ from .._core.estimator import Estimator, LabelMixin
 from ._process import (
     IntervalProcess,
     Intervals,
-    LatentIntervals,
+    latent_posterior,
     positive_probability,
     sign_bounds,
     standardised,
@@ -110,20 +110,20 @@ class BayesPointMachine(LabelMixin, Estimator):
         X = X - self._centre
         self._lengths = self._row_lengths(X)
         K = self._kernel(X, X) / self._lengths / self._lengths[:, None]
-        ends = sign_bounds(signs)
         noises = NOISES if check.is_auto(self.noise) else (float(self.noise),)
-        fits = [
-            LatentIntervals(K, *ends, float(noise), self.tol, self.max_iter) for noise in noises
-        ]
-        fits = [f for f in fits if f.possible and (f.noise > 0.0 or _agrees(f, K, signs))]
+        fits = []
+        for noise in noises:
+            observed = Intervals(*sign_bounds(signs), float(noise))
+            found = latent_posterior(K, observed, self.tol, self.max_iter)
+            # Without noise the mean must give every row its sign.
+            agrees = found and found.converged and np.all(signs * (K @ found.weights) > 0.0)
+            if found and (noise > 0.0 or agrees):
+                fits.append((found.log_z, float(noise), found))
         if not fits:
-            raise ValueError(
-                "no half-space agrees with all labels, the region is empty: set noise above 0"
-            )
-        self._posterior = best = max(fits, key=lambda fit: fit.log_evidence)
+            raise ValueError("no half-space agrees with all labels: set noise above 0")
+        self.log_evidence_, self.noise_, best = max(fits, key=lambda fit: fit[0])
         warn_unless_settled([best], self.tol, self.max_iter)
-        self.noise_, self.n_iter_ = best.noise, best.sites.n_iter
-        self.log_evidence_ = best.log_evidence
+        self._posterior, self.n_iter_ = best, best.n_iter
         self.dual_coef_ = best.weights / self._lengths
         if self.kernel == "linear":
             self.coef_ = (self.dual_coef_ @ X)[None]
@@ -137,13 +137,10 @@ class BayesPointMachine(LabelMixin, Estimator):
         return K + 1.0 if self.fit_intercept else K
 
     def _row_lengths(self, X):
-        if self.kernel == "rbf":
-            squares = np.ones(len(X))
-        else:
-            squares = np.sum(X**2, axis=1)
-            if self.kernel == "poly":
-                gamma = 1.0 / X.shape[1] if self.gamma is None else self.gamma
-                squares = (gamma * squares + self.coef0) ** self.degree
+        squares = np.ones(len(X)) if self.kernel == "rbf" else np.sum(X**2, axis=1)
+        if self.kernel == "poly":
+            gamma = 1.0 / X.shape[1] if self.gamma is None else self.gamma
+            squares = (gamma * squares + self.coef0) ** self.degree
         lengths = np.sqrt(squares + bool(self.fit_intercept))
         return np.where(lengths > 0.0, lengths, 1.0)
 
@@ -167,11 +164,6 @@ class BayesPointMachine(LabelMixin, Estimator):
 
     def predict_proba(self, X):
         return positive_probability(*self._latent(X), float(self.noise_))
-
-
-def _agrees(fit, K, signs):
-    """Whether the mean gives every row its sign."""
-    return fit.sites.converged and bool(np.all(signs * (K @ fit.weights) > 0.0))
 
 
 class EPProbitClassifier(LabelMixin, IntervalProcess):

@@ -21,46 +21,54 @@ SLIGHT = 1e-6  # precision of a site in that of its prior, below which differenc
 
 
 def interval_masses(lower, upper, mean, var):
-    """Log mass, mean and variance of intervals of normal variables, arrays of one shape."""
-    shape = np.shape(mean)
-    out = np.empty((int(np.prod(shape)), 3))
-    arrays = [
-        np.ascontiguousarray(np.broadcast_to(a, shape), dtype=float).ravel()
-        for a in (lower, upper, mean, var)
-    ]
-    all_interval_moments(*arrays, out)
-    return (out[:, i].reshape(shape) for i in range(3))
+    """Log mass, mean and variance of intervals of normal variables."""
+    arrays = np.broadcast_arrays(lower, upper, mean, var)
+    out = np.empty((arrays[0].size, 3))
+    all_interval_moments(*(np.ascontiguousarray(a, dtype=float).ravel() for a in arrays), out)
+    return (out[:, i].reshape(arrays[0].shape) for i in range(3))
 
 
 class Marginals:
     """N(h, G) times sites exp(nu z - tau z^2 / 2), by the inverse of L, L L' = I + T^1/2 G T^1/2.
 
-    ``left``, 1 - tau var, is the diagonal of the inverse of L L': it keeps its digits where sites
-    are far more precise than the prior.
+    The last axis of h, tau and nu has the variables. ``left``, 1 - tau var, is the diagonal of the
+    inverse of L L': it keeps its digits where sites are far more precise than the prior.
     """
 
     def __init__(self, G, h, tau, nu):
         self.root = np.sqrt(tau)
-        inner = G * self.root[:, None]
-        inner *= self.root
-        inner[np.diag_indices_from(inner)] += 1.0
-        factor, _ = dpotrf(inner.T, lower=1, overwrite_a=1, clean=1)
-        self.inverse, _ = dtrtri(factor, lower=1, overwrite_c=1)
-        self.left = np.einsum("ij,ij->i", self.inverse.T, self.inverse.T)
-        self.half_log_det = -float(np.sum(np.log(np.diag(self.inverse))))
-        slight = tau * np.diag(G) < SLIGHT
-        self.weights = site_weights(G, h, tau, nu, self.inverse)  # nu - tau mean
+        inner = G * self.root[..., :, None]
+        inner *= self.root[..., None, :]
+        inner[..., *np.diag_indices(len(G))] += 1.0
+        if tau.ndim == 1:
+            factor, _ = dpotrf(inner.T, lower=1, overwrite_a=1, clean=1)
+            self.inverse, _ = dtrtri(factor, lower=1, overwrite_c=1)
+        else:
+            self.inverse = np.linalg.inv(np.linalg.cholesky(inner))
+        self.left = np.einsum("...ij,...ij->...i", self.inverse.mT, self.inverse.mT)
+        self.half_log_det = -np.log(np.diagonal(self.inverse, axis1=-2, axis2=-1)).sum(axis=-1)
+        self.weights = self._weights(G, h, tau, nu)  # nu - tau mean
         precise = tau * np.diag(G) > 1.0
-        self.mean = h + G @ self.weights
-        self.mean[precise] = (nu - self.weights)[precise] / tau[precise]
-        self.var = self._variances(G, tau, slight)
+        by_site = (nu - self.weights) / np.where(precise, tau, 1.0)
+        self.mean = np.where(precise, by_site, h + self.weights @ G)
+        self.var = self._variances(G, tau)
 
-    def _variances(self, G, tau, slight):
-        prior = np.diag(G)
-        var = np.where(slight, prior, (1.0 - self.left) / np.where(slight, 1.0, tau))
-        if np.any(slight):
-            columns = self.root[:, None] * G[:, slight]
-            var[slight] -= np.sum((self.inverse @ columns) ** 2, axis=0)
+    def _weights(self, G, h, tau, nu):
+        """w with (I + T G) w = nu - T h, without differences of what precise sites make large."""
+        slight = tau * np.diag(G) < SLIGHT
+        light = np.where(slight, nu, 0.0)
+        h = h + light @ G if np.any(slight) else h
+        ends = np.where(slight, 0.0, nu / np.where(slight, 1.0, self.root)) - self.root * h
+        return light + self.root * (self.inverse.mT @ (self.inverse @ ends[..., None]))[..., 0]
+
+    def _variances(self, G, tau):
+        slight = tau * np.diag(G) < SLIGHT
+        var = np.where(slight, np.diag(G), (1.0 - self.left) / np.where(slight, 1.0, tau))
+        some = slight.reshape(-1, len(G)).any(axis=0)
+        if np.any(some):
+            columns = self.root[..., None] * G[:, some]
+            lost = np.sum((self.inverse @ columns) ** 2, axis=-2)
+            var[..., some] -= np.where(slight[..., some], lost, 0.0)
         return np.maximum(var, 1e-300)
 
     def precision(self):
@@ -78,18 +86,6 @@ class Marginals:
         left = self.left if np.all(fraction == 1.0) else 1.0 - (1.0 - self.left) / fraction
         left = np.where(left > 1e-300, left, 1e-300)
         return -self.var * self.weights / fraction / left, self.var / left
-
-
-def site_weights(G, h, tau, nu, inverse):
-    """w with (I + T G) w = nu - T h, without differences of what precise sites make large.
-
-    The last axis has the variables; ``inverse`` is that of `Marginals`.
-    """
-    root, slight = np.sqrt(tau), tau * np.diag(G) < SLIGHT
-    light = np.where(slight, nu, 0.0)
-    h = h + light @ G if np.any(slight) else h
-    ends = np.where(slight, 0.0, nu / np.where(slight, 1.0, root)) - root * h
-    return light + root * (inverse.mT @ (inverse @ ends[..., None]))[..., 0]
 
 
 def parallel_sites(G, h, lower, upper, fraction, tol, max_iter, first=None):
@@ -139,7 +135,6 @@ WHOLE = 128  # sites from which on all are updated together, as long as that com
 RESTARTS = 20
 TOGETHER = 60  # sweeps of all sites at once, before one site after another
 DRAWN = ("weights", "mean", "tau", "log_masses")
-LOG_ROOT_2PI = 0.5 * np.log(2.0 * np.pi)
 
 
 @dataclass
@@ -159,37 +154,29 @@ class Propagation:
     converged: bool
     open_part: tuple | None = None  # the problem that narrow intervals leave, where there are such
 
-    def rows(self, rows):
-        arrays = {name: getattr(self, name)[rows] for name in DRAWN}
-        return replace(self, **arrays)
-
     def bound_gradients(self, lower, upper):
-        gradients = []
-        for bound, sign in ((lower, -1.0), (upper, 1.0)):
-            with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
-                log_density = (
-                    -0.5 * (bound - self.cavity_mean) ** 2 / self.cavity_var
-                    - 0.5 * np.log(self.cavity_var)
-                    - LOG_ROOT_2PI
-                )
-                values = sign * np.exp(log_density - self.log_masses)
-            gradients.append(np.where(np.isfinite(bound), values, 0.0))
-        return gradients
+        bounds = np.stack([lower, upper])
+        with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
+            square = (bounds - self.cavity_mean) ** 2 / self.cavity_var
+            logs = -0.5 * (square + np.log(2.0 * np.pi * self.cavity_var)) - self.log_masses
+            values = np.array([[-1.0], [1.0]]) * np.exp(logs)
+        return np.where(np.isfinite(bounds), values, 0.0)
+
+    @property
+    def inner(self):
+        """Gradient of log Z in G."""
+        return 0.5 * (np.outer(self.weights, self.weights) - self.precision)
+
+    def predict(self, covariances, variances):
+        """Mean and variance of further variables, by their covariances with these."""
+        var = variances - np.einsum("ij,ij->i", covariances @ self.precision, covariances)
+        return covariances @ self.weights, np.maximum(var, 0.0)
 
 
 def gaussian_masses(mean, var, tau, nu):
     """Log of the mean of exp(nu x - tau x^2 / 2) under N(mean, var)."""
     wide = 1.0 + tau * var
     return (nu * (mean + 0.5 * nu * var) - 0.5 * tau * mean**2) / wide - 0.5 * np.log(wide)
-
-
-def _sites_in_turn(G, h, lower, upper, fraction, damping, tol, max_iter):
-    """Sites after sweeps over one after another: (tau, nu, sweeps, last change)."""
-    tau, nu, change = np.zeros((1, len(h))), np.zeros((1, len(h))), np.zeros(1)
-    n_iter = propagate_boxes(
-        G, h[None], lower[None], upper[None], fraction, tau, nu, damping, tol, max_iter, change
-    )
-    return tau[0], nu[0], int(n_iter[0]), float(change[0])
 
 
 def log_factors(G, weights, half_log_det):
@@ -222,8 +209,13 @@ def _fixed_point(G, h, lower, upper, fraction, start, *, damping=1.0, tol=1e-5, 
         found = None
         if len(h) > WHOLE and damping == 1.0:
             found = parallel_sites(*box, tol, min(max_iter, TOGETHER), first)
-        if found is None:
-            found = _sites_in_turn(*box, damping, tol, max_iter)
+        if found is None:  # one site after another
+            sites, change = np.zeros((2, 1, len(h))), np.zeros(1)
+            rows = (a[None] for a in box[1:4])
+            n_iter = propagate_boxes(
+                box[0], *rows, fraction, *sites, damping, tol, max_iter, change
+            )
+            found = *sites[:, 0], int(n_iter[0]), float(change[0])
         tau, nu, n_iter, change = found
         if np.isnan(change):
             return None
@@ -276,11 +268,12 @@ class OpenPart(NamedTuple):
             return [self]
         _, labels = connected_components(linked, directed=False)
         labels[np.bincount(labels)[labels] == 1] = -1
-        groups = (np.flatnonzero(labels == label) for label in np.unique(labels))
-        return [
-            OpenPart(self.G[np.ix_(r, r)], *(a[r] for a in self[1:4]), self.sites.rows(r))
-            for r in groups
-        ]
+        found = []
+        for label in np.unique(labels):
+            r = np.flatnonzero(labels == label)
+            sites = replace(self.sites, **{name: getattr(self.sites, name)[r] for name in DRAWN})
+            found.append(OpenPart(self.G[np.ix_(r, r)], *(a[r] for a in self[1:4]), sites))
+        return found
 
 
 def is_narrow(G, lower, upper):

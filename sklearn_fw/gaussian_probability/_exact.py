@@ -72,7 +72,7 @@ def _common_factor(lower, upper, rho):
     slope, var, bounds = np.sqrt(rho), 1.0 - rho, np.r_[lower, upper]
 
     def masses_at(t):
-        means = np.repeat(slope * np.reshape(t, (-1, 1)), len(lower), axis=1)
+        means = slope * np.reshape(t, (-1, 1))
         masses, inner, _ = interval_masses(lower, upper, means, var)
         return masses.sum(axis=1) - 0.5 * np.reshape(t, -1) ** 2, (inner - means).sum(axis=1)
 
@@ -140,20 +140,19 @@ def exact_log_probability(G, h, lower, upper):
     low, high = (lower - h) / sd, (upper - h) / sd
     correlation = G / sd / sd[:, None]
     p = len(h)
-    masses, _, _ = interval_masses(low, high, np.zeros(p), np.ones(p))
-    if np.all(np.abs(correlation[np.triu_indices(p, 1)]) <= EQUAL):
+    masses, _, _ = interval_masses(low, high, 0.0, 1.0)
+    pairs = correlation[np.triu_indices(p, 1)]
+    if np.all(np.abs(pairs) <= EQUAL):
         return float(masses.sum()), 1e-13 * max(abs(float(masses.sum())), 1.0)
     above, below = (low == 0.0) & (high == np.inf), (low == -np.inf) & (high == 0.0)
     if p == 3 and np.all(above | below):
         sign = np.where(above, 1.0, -1.0)
-        pairs = (correlation * sign * sign[:, None])[np.triu_indices(3, 1)]
-        prob = 0.125 + float(np.arcsin(np.clip(pairs, -1.0, 1.0)).sum()) / (4.0 * np.pi)
+        angles = np.arcsin(np.clip(pairs * np.outer(sign, sign)[np.triu_indices(3, 1)], -1.0, 1.0))
+        prob = 0.125 + float(angles.sum()) / (4.0 * np.pi)
         return (float(np.log(prob)), 1e-15 / prob) if prob > 1e-6 else None
-    if p == 2 and correlation[0, 1] < 0.0:
+    if p == 2 and pairs[0] < 0.0:
         low, high = np.array([low[0], -high[1]]), np.array([high[0], -low[1]])
-        correlation = np.abs(correlation)
-    rho = correlation[0, 1]
-    pairs = correlation[np.triu_indices(p, 1)]
-    if 0.0 < rho < 1.0 - NEAR_ONE and np.all(np.abs(pairs - rho) <= EQUAL):
-        return _common_factor(low, high, float(rho))
-    return None
+        pairs = -pairs
+    rho = float(pairs[0])
+    is_common = 0.0 < rho < 1.0 - NEAR_ONE and np.all(np.abs(pairs - rho) <= EQUAL)
+    return _common_factor(low, high, rho) if is_common else None

@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_consistent_length
 
 from .._core import check
 from .._core.estimator import LabelMixin
+from .._core.scores import as_array
 from .._core.warnings import warn
 from ._engine import interval_masses
 from ._process import IntervalProcess, Intervals
@@ -133,9 +134,8 @@ class EPOrdinalClassifier(LabelMixin, IntervalProcess):
 
     def _by_rank(self, X):
         mean, var = self.latent_mean_and_variance(X)
-        ends = np.r_[-np.inf, self.thresholds_, np.inf]
-        mean, var = (np.repeat(a[:, None], len(ends) - 1, axis=1) for a in (mean, var))
-        masses, _, _ = interval_masses(ends[:-1], ends[1:], mean, var + float(self.noise) ** 2)
+        ends, var = np.r_[-np.inf, self.thresholds_, np.inf], var + float(self.noise) ** 2
+        masses, _, _ = interval_masses(ends[:-1], ends[1:], mean[:, None], var[:, None])
         return np.exp(masses)
 
     def predict(self, X):
@@ -176,7 +176,7 @@ class Ranks(Intervals):
         return Ranks(self.ranks[rows], self.thresholds, self.noise, self.scale)
 
     def gradient(self, posterior):
-        low, high = posterior.sites.bound_gradients(self.lower, self.upper)
+        low, high = posterior.bound_gradients(self.lower, self.upper)
         n = len(self.thresholds)
         at_thresholds = np.bincount(self.ranks, high, n + 1)[:n]
         at_thresholds += np.bincount(self.ranks, low, n + 1)[1:]
@@ -304,13 +304,12 @@ class EPIntervalRegressor(RegressorMixin, IntervalProcess):
         if self.optimizer is not None:
             # Leave-one-out predictions know each target by the hyper-parameters.
             n_learned = self._kernels[0].n_dims + len(self._observed[0].theta)
-            self.std_factor_ = np.sqrt(1.0 + n_learned / len(X)) * _std_factor(
-                X, lower, upper, self._posteriors[0]
-            )
+            factor = _std_factor(X, lower, upper, self._posteriors[0])
+            self.std_factor_ = np.sqrt(1.0 + n_learned / len(X)) * factor
         return self
 
     def _check_targets(self, X, y, reset=True):
-        if _has_two_columns(y):
+        if as_array(y, "y").shape[1:] == (2,):
             X = check.rows(self, X, reset=reset)
             ends = check.array(y, "y", finite=False)
             check_consistent_length(X, ends)
@@ -320,9 +319,7 @@ class EPIntervalRegressor(RegressorMixin, IntervalProcess):
             lower = upper = lower.astype(float)
         check.magnitude(np.r_[lower[np.isfinite(lower)], upper[np.isfinite(upper)]], "y")
         if not np.all(lower <= upper):
-            raise ValueError(
-                "y must hold lower ends before upper ends: swap the columns in such rows"
-            )
+            raise ValueError("y must hold lower ends before upper ends: swap such columns")
         if np.any(lower == np.inf) or np.any(upper == -np.inf):
             raise ValueError("y must not have inf as a lower or -inf as an upper end")
         if not np.any(np.isfinite(lower) | np.isfinite(upper)):
@@ -392,7 +389,7 @@ def _std_factor(X, lower, upper, posterior):
     rows = (counts[places.ravel()] == 1) & (np.isfinite(lower) | np.isfinite(upper))
     if not np.any(rows):
         return 1.0
-    mean, var = (a[rows, None] for a in (posterior.sites.cavity_mean, posterior.sites.cavity_var))
+    mean, var = (a[rows, None] for a in (posterior.cavity_mean, posterior.cavity_var))
     half, edge = NORMAL_95 * FACTORS * np.sqrt(var), 1e-9 * np.sqrt(var)  # of known targets
     low, high = lower[rows, None] - edge, upper[rows, None] + edge
     inner = np.maximum(low, mean - half), np.minimum(high, mean + half)
@@ -404,14 +401,6 @@ def _std_factor(X, lower, upper, posterior):
     held = np.where(valid, np.exp(np.minimum(part - whole, 0.0)), 0.0)
     enough = held.mean(axis=0) >= min(0.95 * (1.0 + 1.0 / len(held)), 1.0)
     return float(FACTORS[np.argmax(enough)]) if np.any(enough) else float(FACTORS[-1])
-
-
-def _has_two_columns(y):
-    try:
-        shape = np.asarray(y).shape
-    except ValueError:  # of unequal lengths, of which scikit-learn says so
-        return False
-    return len(shape) == 2 and shape[1] == 2
 
 
 def _location_and_scale(lower, upper):

@@ -9,8 +9,8 @@ from .._core import check
 def check_covariance(cov):
     if cov is None:
         raise ValueError("cov must be given, for instance numpy.eye(n)")
-    cov = check.numbers(cov, "cov")
-    if cov.ndim != 2 or cov.shape[0] != cov.shape[1] or not cov.size:
+    cov = check.matrix(cov, "cov")
+    if cov.shape[0] != cov.shape[1]:
         raise ValueError(f"cov must be a square matrix, got shape {cov.shape}")
     scale = float(np.abs(cov).max())
     if not np.allclose(cov, cov.T, rtol=0.0, atol=1e-8 * scale):
@@ -46,21 +46,14 @@ def check_order(lower, upper):
     """Refuse intervals without an inside."""
     wrong = ~(lower < upper)
     if np.any(wrong):
-        place = np.unravel_index(int(np.argmax(wrong)), wrong.shape)
-        at = ", ".join(str(int(i)) for i in place)
-        raise ValueError(
-            f"lower must be below upper, got {lower[place]} and {upper[place]} at {at}: "
-            f"such a region is empty or has no volume"
-        )
+        at = tuple(np.argwhere(wrong)[0].tolist())
+        raise ValueError(f"lower must be below upper, got {lower[at]}, {upper[at]} at {list(at)}")
 
 
 def check_constraints(constraints, n=None):
-    A = check.numbers(constraints, "constraints")
-    if A.ndim != 2 or not A.size or (n is not None and A.shape[1] != n):
-        raise ValueError(
-            f"constraints must be a matrix with one row per constraint"
-            f"{'' if n is None else f' and {n} columns'}, got shape {A.shape}"
-        )
+    A = check.matrix(constraints, "constraints")
+    if n not in (None, A.shape[1]):
+        raise ValueError(f"constraints must be a matrix of {n} columns, got shape {A.shape}")
     return A
 
 
@@ -111,7 +104,7 @@ def minimal_polyhedron(constraints, lower, upper):
     if np.any((lower[empty] >= 0.0) | (upper[empty] <= 0.0)):
         raise ValueError("constraints has a row of zeros that its bounds exclude: empty region")
     active &= norms > 0.0
-    _check_inside(A, lower, upper, norms, active)
+    _check_inside(A, lower, upper, active)
     for j in np.flatnonzero(active):
         others = active.copy()
         others[j] = False
@@ -126,14 +119,14 @@ def minimal_polyhedron(constraints, lower, upper):
 
 def _rows(A, lower, upper, active):
     low, high = active & np.isfinite(lower), active & np.isfinite(upper)
-    return np.vstack([A[high], -A[low]]), np.r_[upper[high], -lower[low]], high, low
+    return np.vstack([A[high], -A[low]]), np.r_[upper[high], -lower[low]]
 
 
-def _check_inside(A, lower, upper, norms, active):
-    M, b, high, low = _rows(A, lower, upper, active)
+def _check_inside(A, lower, upper, active):
+    M, b = _rows(A, lower, upper, active)
     if not len(b):
         return
-    sizes = np.r_[norms[high], norms[low]]
+    sizes = np.linalg.norm(M, axis=1)
     scale = sizes + np.abs(b)
     M, b, sizes = M / scale[:, None], b / scale, sizes / scale
     n = A.shape[1]
@@ -147,7 +140,7 @@ def _check_inside(A, lower, upper, norms, active):
 
 def _reach(A, lower, upper, active, direction, sign):
     """Least value of ``direction`` (sign 1) or largest (sign -1) in the region."""
-    M, b, _, _ = _rows(A, lower, upper, active)
+    M, b = _rows(A, lower, upper, active)
     if not len(b):
         return -sign * np.inf
     answer = linprog(sign * direction, M, b, bounds=(None, None))

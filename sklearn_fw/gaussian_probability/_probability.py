@@ -91,6 +91,7 @@ class GaussianProbabilityResult:
         return float(np.exp(self.log_prob))
 
 
+TINY = 1e-300  # smallest damping and power
 METHODS = {"auto", "ep", "exact", "genz", "sampled"}
 DEEP = -1e14  # log probability of one row beyond which expectation propagation has no digits
 DEEPEST = -1e31  # and beyond which nothing has
@@ -181,7 +182,7 @@ def log_gaussian_probability(
     options = {
         "tol": check.positive(tol, "tol"),
         "max_iter": check.integer(max_iter, "max_iter", 1),
-        "damping": _check_share(damping, "damping"),
+        "damping": check.between(damping, "damping", TINY, 1.0),
     }
     draws = None if n_draws is None else check.integer(n_draws, "n_draws", 16)
     random_state = check.random_state(random_state)
@@ -195,7 +196,7 @@ def log_gaussian_probability(
     if isinstance(power, str):
         check.choice(power, "power", {"gram"}, "a number")
     else:
-        power = _check_share(power, "power")
+        power = check.between(power, "power", TINY, 1.0)
     region = _Region(lower, upper, mean, cov, A, power)
     if not region.is_possible:
         return GaussianProbabilityResult(-np.inf, 0.0, "exact")
@@ -204,13 +205,6 @@ def log_gaussian_probability(
     if method == "genz":
         return region.by_lattice(draws)
     return region.solve(method, options, draws, random_state)
-
-
-def _check_share(value, name):
-    value = check.positive(value, name)
-    if value > 1.0:
-        raise ValueError(f"{name} must be above 0 and at most 1, got {value}")
-    return value
 
 
 def _cosines(G):
@@ -233,11 +227,9 @@ class _Region:
         self.kept, self.h, self.lower, self.upper = kept, h[kept], lower[kept], upper[kept]
         G = G[np.ix_(kept, kept)]
         self.G = np.ascontiguousarray(0.5 * (G + G.T))
-        self.shares = (  # powers of sites
-            1.0 / np.abs(_cosines(self.G)).sum(axis=1)
-            if isinstance(power, str)
-            else np.full(len(kept), power)
-        )
+        self.shares = np.full(len(kept), 1.0 if power == "gram" else power)  # powers of sites
+        if power == "gram":
+            self.shares = 1.0 / np.abs(_cosines(self.G)).sum(axis=1)
 
     def solve(self, method, options, draws, random_state):
         """The result by any method but "genz"."""
@@ -281,26 +273,20 @@ class _Region:
         box = self.G, self.h, self.lower, self.upper
         sites = engine.propagate(*box, fraction=self.shares, **options)
         if ceiling > DEEP and not _is_credible(sites, ceiling) and np.any(self.shares < 1.0):
-            warn(
-                "expectation propagation has no fixed point with this power, as bounds far from "
-                "the mean have none: power=1 is taken instead",
-                ConvergenceWarning,
+            _warn(
+                "has no fixed point with this power, as bounds far from the mean have none: "
+                "power=1 is taken instead"
             )
             sites = engine.propagate(*box, fraction=np.ones(len(self.h)), **options)
         if sites is not None and not _is_credible(sites, ceiling):
             depth = np.sqrt(-2.0 * ceiling)
-            warn(
-                f"expectation propagation lost all digits {depth:.2g} standard deviations from the "
-                f"mean: log_prob is that of sampling, moments and gradients are unreliable",
-                ConvergenceWarning,
+            _warn(
+                f"lost all digits {depth:.2g} standard deviations from the mean: log_prob is that "
+                f"of sampling, moments and gradients are unreliable"
             )
             return replace(sites, log_z=np.nan, converged=False)
         if sites is not None and not sites.converged:
-            warn(
-                "expectation propagation did not converge: raise max_iter, lower damping or set "
-                "minimal=True",
-                ConvergenceWarning,
-            )
+            _warn("did not converge: raise max_iter, lower damping or set minimal=True")
         return sites
 
     def result(self, log_prob, error, method, sites):
@@ -341,6 +327,10 @@ class _Region:
         # 99 % of Student's t with two degrees of freedom is 9.9.
         error = 9.9 * float(np.std(values, ddof=1)) / np.sqrt(3.0) / prob
         return GaussianProbabilityResult(float(np.log(prob)), error, "genz")
+
+
+def _warn(what):
+    warn(f"expectation propagation {what}", ConvergenceWarning)
 
 
 def _is_credible(sites, ceiling):
@@ -397,9 +387,8 @@ def log_box_probabilities(lower, upper, mean=None, cov=None, *, tol=1e-5, max_it
     settled = np.zeros(len(mean), bool)
     for start in range(0, len(mean), ROWS):
         rows = slice(start, start + ROWS)
-        log_prob[rows], gradient[rows], change = _propagate(
-            lower[rows], upper[rows], mean[rows], cov, tol, max_iter
-        )
+        boxes = lower[rows], upper[rows], mean[rows]
+        log_prob[rows], gradient[rows], change = _propagate(*boxes, cov, tol, max_iter)
         settled[rows] = (change >= 0.0) & (change <= tol)
     settled &= ~np.any(engine.is_narrow(cov, lower, upper), axis=1)
     n_moving = 0
@@ -411,48 +400,36 @@ def log_box_probabilities(lower, upper, mean=None, cov=None, *, tol=1e-5, max_it
         log_prob[i], gradient[i] = sites.log_z, sites.weights
         n_moving += not sites.converged
     if n_moving:
-        warn(
-            f"expectation propagation did not converge on {n_moving} of {len(mean)} boxes: raise "
-            f"max_iter, or ask log_gaussian_probability for an error bar",
-            ConvergenceWarning,
+        _warn(
+            f"did not converge on {n_moving} of {len(mean)} boxes: raise max_iter, or compute "
+            f"error bars by log_gaussian_probability"
         )
     return log_prob, gradient
 
 
 def _check_boxes(lower, upper, mean, n):
-    arrays = []
-    for values, name in ((lower, "lower"), (upper, "upper"), (mean, "mean")):
-        values = check.numbers(values, name, finite=name == "mean")
-        if values.ndim > 2 or (values.ndim and values.shape[-1] != n):
-            raise ValueError(f"{name} must have {n} columns, got shape {values.shape}")
-        arrays.append(np.atleast_2d(np.broadcast_to(values, np.broadcast_shapes(values.shape, n))))
-    n_boxes = max(map(len, arrays))
-    for values, name in zip(arrays, ("lower", "upper", "mean"), strict=True):
-        if len(values) not in (1, n_boxes):
-            raise ValueError(f"{name} must have 1 or {n_boxes} rows, got {len(values)}")
-    lower, upper, mean = (np.ascontiguousarray(np.broadcast_to(a, (n_boxes, n))) for a in arrays)
+    arrays = {"lower": lower, "upper": upper, "mean": mean}
+    arrays = {k: check.numbers(values, k, finite=k == "mean") for k, values in arrays.items()}
+    n_boxes = max(len(values) if values.ndim == 2 else 1 for values in arrays.values())
+    for name, values in arrays.items():
+        if values.shape not in ((), (n,), (1, n), (n_boxes, n)):
+            raise ValueError(f"{name} needs shape ({n_boxes}, {n}) or ({n},), got {values.shape}")
+    lower, upper, mean = (
+        np.ascontiguousarray(np.broadcast_to(a, (n_boxes, n))) for a in arrays.values()
+    )
     check_order(lower, upper)
     return lower, upper, mean
 
 
 def _propagate(lower, upper, mean, G, tol, max_iter):
-    """Log Z, gradients in the mean and last changes; the formulas of `Marginals`, by box."""
+    """Log Z, gradients in the mean and last changes, by box."""
     origin = np.clip(mean, lower, upper)
     low, high, h = lower - origin, upper - origin, mean - origin
     n = len(G)
     tau, nu, change = np.zeros_like(h), np.zeros_like(h), np.zeros(len(h))
     propagate_boxes(G, h, low, high, np.ones(n), tau, nu, 1.0, tol, max_iter, change)
-    root = np.sqrt(tau)
-    factor = np.linalg.cholesky(np.eye(n) + root[:, :, None] * G * root[:, None, :])
-    half_log_det = np.log(np.diagonal(factor, axis1=1, axis2=2)).sum(axis=1)
-    inverse = np.linalg.inv(factor)
-    slight = tau * np.diag(G) < engine.SLIGHT
-    left = np.maximum(np.sum(inverse**2, axis=1), 1e-300)  # 1 - tau var
-    var = np.diag(G) - np.sum((inverse @ (root[:, :, None] * G)) ** 2, axis=1)
-    var = np.where(slight, var, (1.0 - left) / np.where(slight, 1.0, tau))
-    weights = engine.site_weights(G, h, tau, nu, inverse)
-    centre = h + weights @ G
-    cavity = -var * weights / left, var / left
-    ends = low - centre, high - centre
-    log_z, _ = engine.log_evidence(G, weights, half_log_det, *ends, *cavity, tau)
-    return log_z, weights, change
+    now = engine.Marginals(G, h, tau, nu)
+    ends = low - now.mean, high - now.mean
+    cavity = now.cavities(np.ones(n))
+    log_z, _ = engine.log_evidence(G, now.weights, now.half_log_det, *ends, *cavity, tau)
+    return log_z, now.weights, change

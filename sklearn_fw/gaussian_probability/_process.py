@@ -17,37 +17,15 @@ from .._core.warnings import warn
 from ._engine import propagate
 
 
-class LatentIntervals:
-    """Posterior of latent values f ~ N(0, K) given lower < f + noise e < upper.
+def latent_posterior(K, observed, tol, max_iter, start=None):
+    """Sites of latent values f ~ N(0, K) given lower < f + noise e < upper; None without mass.
 
     For signs the fixed point is that of probit sites on f; where the ends are equal the value is
-    known. ``possible`` is false where the intervals have no mass.
+    known.
     """
-
-    def __init__(self, K, lower, upper, noise, tol, max_iter, start=None):
-        G = K.copy()
-        G[np.diag_indices_from(G)] += noise**2
-        self.noise = noise
-        self.sites = propagate(
-            G, np.zeros(len(G)), lower, upper, tol=float(tol), max_iter=max_iter, start=start
-        )
-        self.possible = self.sites is not None
-        if self.possible:
-            self.log_evidence = self.sites.log_z
-            self.weights, self.precision = self.sites.weights, self.sites.precision
-
-    def gradient(self, K_gradient):
-        """Gradient of the log evidence in the parameters of the kernel, (n, n, n_params)."""
-        return np.tensordot(self.inner, K_gradient, axes=2)
-
-    @property
-    def inner(self):
-        return 0.5 * (np.outer(self.weights, self.weights) - self.precision)
-
-    def predict(self, K_new, diagonal):
-        """Mean and variance of latent values; rows of K_new are new."""
-        var = diagonal - np.einsum("ij,ij->i", K_new @ self.precision, K_new)
-        return K_new @ self.weights, np.maximum(var, 0.0)
+    G, h = K + observed.noise**2 * np.eye(len(K)), np.zeros(len(K))
+    options = {"tol": float(tol), "max_iter": max_iter, "start": start}
+    return propagate(G, h, observed.lower, observed.upper, **options)
 
 
 def sign_bounds(signs):
@@ -67,7 +45,7 @@ def positive_probability(mean, var, noise):
 
 def warn_unless_settled(posteriors, tol, max_iter):
     """Say so where marginals still moved in the last sweep."""
-    if not all(posterior.sites.converged for posterior in posteriors):
+    if not all(posterior.converged for posterior in posteriors):
         warn(
             f"marginals still moved by more than tol={tol:g} standard deviations after "
             f"max_iter={max_iter} sweeps: raise max_iter or noise",
@@ -123,9 +101,7 @@ class Intervals:
 
 def _check_kernel(kernel, name):
     if kernel is not None and not isinstance(kernel, Kernel):
-        raise TypeError(
-            f"{name} must be a kernel of sklearn.gaussian_process.kernels or None, got {kernel!r}"
-        )
+        raise TypeError(f"{name} must be a kernel of scikit-learn or None, got {kernel!r}")
 
 
 class IntervalProcess(Estimator):
@@ -153,21 +129,16 @@ class IntervalProcess(Estimator):
         parts = (list(part) for part in zip(*fits, strict=True))
         self._kernels, self._observed, self._posteriors = parts
         self.kernel_ = self._kernels[0] if len(fits) == 1 else self._kernels
-        self.log_marginal_likelihood_value_ = float(
-            np.mean([
-                posterior.log_evidence + observed.constant
-                for posterior, observed in zip(self._posteriors, self._observed, strict=True)
-            ])
-        )  # fmt: skip
-        self.n_iter_ = max(posterior.sites.n_iter for posterior in self._posteriors)
+        found = zip(self._posteriors, self._observed)
+        values = [posterior.log_z + observed.constant for posterior, observed in found]
+        self.log_marginal_likelihood_value_ = float(np.mean(values))
+        self.n_iter_ = max(posterior.n_iter for posterior in self._posteriors)
         warn_unless_settled(self._posteriors, self.tol, self.max_iter)
 
     def _posterior(self, K, observed, start=None, tol=0.0):
         tol = max(tol, float(self.tol))
-        posterior = LatentIntervals(
-            K, observed.lower, observed.upper, observed.noise, tol, self.max_iter, start
-        )
-        if not posterior.possible:
+        posterior = latent_posterior(K, observed, tol, self.max_iter, start)
+        if posterior is None:
             raise ValueError("kernel leaves no mass to the targets: raise noise")
         return posterior
 
@@ -183,12 +154,12 @@ class IntervalProcess(Estimator):
             moved, now = kernel.clone_with_theta(theta[:n]), searched.with_theta(theta[n:])
             K, gradient_of = _with_gradient(moved, X, by_column)
             posterior = self._posterior(K, now, state["sites"], TOL)
-            state["sites"] = posterior.sites.tau, posterior.sites.nu
+            state["sites"] = posterior.tau, posterior.nu
             gradient = np.r_[gradient_of(posterior), now.gradient(posterior)]
             penalty, slope = 0.0, 0.0
             if by_column:
                 penalty, slope = _penalty(theta - start, n, searched.learns_noise)
-            return penalty - posterior.log_evidence, slope - gradient
+            return penalty - posterior.log_z, slope - gradient
 
         theta = start = np.r_[kernel.theta, observed.theta]
         if self.optimizer is not None and len(theta):
@@ -223,10 +194,8 @@ class IntervalProcess(Estimator):
         """
         check_is_fitted(self)
         X = check.rows(self, X, reset=False)
-        parts = [
-            posterior.predict(kernel(X, self.X_train_), kernel.diag(X))
-            for kernel, posterior in zip(self._kernels, self._posteriors, strict=True)
-        ]
+        found = zip(self._posteriors, self._kernels)
+        parts = [one.predict(kernel(X, self.X_train_), kernel.diag(X)) for one, kernel in found]
         if len(parts) == 1:
             return parts[0]
         means, variances = zip(*parts, strict=True)
@@ -253,24 +222,21 @@ class IntervalProcess(Estimator):
         eval_gradient = check.flag(eval_gradient, "eval_gradient")
         n = self._kernels[0].n_dims
         if theta is not None:
-            theta = check.array(theta, "theta")
-            n_all = n + len(self._observed[0].theta)
-            if theta.shape != (n_all,) or np.any(np.abs(theta) > 100.0):
-                raise ValueError(
-                    f"theta must hold {n_all} logarithms between -100 and 100, got {theta}"
-                )
+            theta = check.vector(theta, "theta", n + len(self._observed[0].theta))
+            if np.any(np.abs(theta) > 100.0):
+                raise ValueError(f"theta must hold logarithms between -100 and 100, got {theta}")
         if theta is None and not eval_gradient:
             return self.log_marginal_likelihood_value_
         values, gradients = [], []
         for kernel, observed in zip(self._kernels, self._observed, strict=True):
             if theta is not None:
-                kernel, observed = (
-                    kernel.clone_with_theta(theta[:n]), observed.with_theta(theta[n:])
-                )  # fmt: skip
+                kernel = kernel.clone_with_theta(theta[:n])
+                observed = observed.with_theta(theta[n:])
             K, K_gradient = kernel(self.X_train_, eval_gradient=True)
             posterior = self._posterior(K, observed)
-            values.append(posterior.log_evidence + observed.constant)
-            gradients.append(np.r_[posterior.gradient(K_gradient), observed.gradient(posterior)])
+            values.append(posterior.log_z + observed.constant)
+            by_kernel = np.tensordot(posterior.inner, K_gradient, axes=2)
+            gradients.append(np.r_[by_kernel, observed.gradient(posterior)])
         value = float(np.mean(values))
         return (value, np.mean(gradients, axis=0)) if eval_gradient else value
 
@@ -302,7 +268,7 @@ def _with_gradient(kernel, X, by_column):
     """The matrix of a kernel, and the gradient of log evidences in its parameters."""
     if not by_column:
         K, K_gradient = kernel(X, eval_gradient=True)
-        return K, lambda posterior: posterior.gradient(K_gradient)
+        return K, lambda posterior: np.tensordot(posterior.inner, K_gradient, axes=2)
     K, scaled = kernel(X), (X - X.mean(axis=0)) / kernel.k2.length_scale
 
     def gradient_of(posterior):

@@ -41,14 +41,10 @@ def refine(G, h, lower, upper, sites, *, rng, seconds=SECONDS, n_draws=None):
     cloud = _Cloud(G, lower - sites.mean, upper - sites.mean, sites, rng)
     # Of few points the estimate has the most.
     pilot = 2 ** int(np.log2(min(PILOT, limit, max(limit // 4, 4))))
-    best = None
-    for power in POWERS:
-        draw = cloud.draw_of(power)
-        logs = cloud.log_weights(draw, 0, pilot)
-        spread = _relative_spread(logs)
-        if best is None or spread < best[0]:
-            best = (spread, draw, logs)
-    _, draw, logs = best
+    draws = [cloud.draw_of(power) for power in POWERS]
+    pilots = [cloud.log_weights(draw, 0, pilot) for draw in draws]
+    best = int(np.argmin([_relative_spread(logs) for logs in pilots]))
+    draw, logs = draws[best], pilots[best]
     n = min(4 * pilot, limit)
     while True:
         logs = np.concatenate([logs, cloud.log_weights(draw, logs.shape[2], n)], axis=2)

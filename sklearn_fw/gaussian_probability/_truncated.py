@@ -84,14 +84,10 @@ class TruncatedGaussian(DensityMixin, Estimator):
         """
         X = check.rows(self, X, ensure_min_samples=2)
         n = X.shape[1]
-        self._A = np.eye(n)
-        if self.constraints is not None:
-            self._A = check_constraints(self.constraints, n)
+        self._A = np.eye(n) if self.constraints is None else check_constraints(self.constraints, n)
         self._lower, self._upper = check_bounds(self.lower, self.upper, len(self._A))
         if not np.all(self._is_inside(X)):
-            raise ValueError(
-                "X has rows outside of lower and upper: leave them out or widen the bounds"
-            )
+            raise ValueError("X has rows outside of lower and upper: leave them out")
         # Columns in units of their own, about their means.
         centre, scale = X.mean(axis=0), X.std(axis=0)
         scale = np.where(scale > 0.0, scale, 1.0)
@@ -196,10 +192,7 @@ class TruncatedGaussian(DensityMixin, Estimator):
         check_is_fitted(self)
         rng = check.random_state(random_state)
         n_samples = check.integer(n_samples, "n_samples", 1)
-        start = check.array(start, "start")
-        if start.shape != self.mean_.shape:
-            raise ValueError(f"start must hold {len(self.mean_)} numbers, got shape {start.shape}")
-        start = start[None]
+        start = check.vector(start, "start", len(self.mean_))[None]
         if not np.all(self._is_inside(start)):
             raise ValueError("start must be inside the region: give a training row")
         X = np.repeat(start, n_samples, axis=0)

@@ -152,13 +152,12 @@ class TRBPMarginals(MarginalsEstimator):
             answer.attributes["rho_gap_"] = np.nan
             return answer
         rho, is_known = starting_rho(self.rho_init, field, request, rng, "ones")
-        if not is_known:  # for a known one, messages of zero are the answer
-            rho = away_from_zero(field, rho)
         answers = []
 
         def solve(rho, i):
             run.history.common["rho_iter"] = i
-            rho = rho if i == 0 else away_from_zero(field, rho)
+            if i or not is_known:  # for a known one, messages of zero are the answer
+                rho = away_from_zero(field, rho)
             answers.append(run.solve(rho))
             return rho, answers[-1].marginals
 
@@ -204,11 +203,9 @@ class Propagation(IterativeMethod):
             self.history.amend(dual_objective=answer.upper, dual_gap=gap)
         outcome = outcome._replace(n_iter=self.history.n_iter, history=self.history.columns())
         answer.attributes |= {"rho_": rho, **outcome.attributes()}
-        answer.notes += unfinished(
-            outcome,
-            f"messages are {self.least[0]:.2g} nats from rest, tol={self.options['tol']:g}",
-            "increase max_iter, time_limit or damping, or loosen tol",
-        )
+        state = f"messages are {self.least[0]:.2g} nats from rest, tol={self.options['tol']:g}"
+        remedy = "increase max_iter, time_limit or damping, or loosen tol"
+        answer.notes += unfinished(outcome, state, remedy)
         return answer
 
     def solution(self):

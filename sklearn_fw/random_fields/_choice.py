@@ -9,9 +9,8 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from .._core import check
-from .._core.oracle import checked
 from .._core.result import Status
-from ..inference import BestOf, TreeMaxProduct, exact_oracle, resolve_oracle
+from ..inference import BestOf, TreeMaxProduct, exact_oracle
 
 ROUNDING = 1e-6  # by which probabilities may exceed one
 EXACT_SHARE = 0.6  # of the time that is left that elimination may take where more may follow
@@ -44,12 +43,7 @@ class Inference:
     notes: list = field(default_factory=list)
 
     def _check(self, theta, name):
-        self.marginals = check.array(self.marginals, f"marginals of {name}")
-        if self.marginals.shape != theta.shape:
-            raise ValueError(
-                f"marginals of {name} must have shape {theta.shape}, as theta of the field, got "
-                f"{self.marginals.shape}"
-            )
+        self.marginals = check.vector(self.marginals, f"marginals of {name}", len(theta))
         if np.any(self.marginals < -ROUNDING) or np.any(self.marginals > 1.0 + ROUNDING):
             raise ValueError(f"marginals of {name} must be probabilities, from 0 to 1")
         numbers = np.array([self.lower, self.log_partition, self.upper], float)
@@ -105,12 +99,6 @@ def choose(mrf, time_limit=math.inf):
     else:
         why = f"elimination needs {size}, or too many of them"
     return Choice(BestOf(), False, f"approximate: {why}")
-
-
-def choose_oracle(oracle, mrf):
-    if check.is_auto(oracle):
-        return choose(mrf).oracle
-    return checked(resolve_oracle(oracle))
 
 
 def pairs_of(field):

@@ -39,46 +39,46 @@ def given(factors, states, kept=None):
         yield tuple(number[i] for i in left), table
 
 
+def remaining(field, states, kept=None):
+    """Blocks, tables by scopes and constant of what `given` leaves, and each factor's scope."""
+    n_states = field.n_states if kept is None else np.array([len(own) for own in kept])
+    unary = [np.zeros(k) for k in n_states[states < 0]]
+    singles = [((i,), block) for i, block in enumerate(field.unary)]
+    factors = list(given([*singles, *zip(field.scopes, field.tables)], states, kept))
+    merged, constant = collect(unary, factors, field.constant)
+    return unary, merged, constant, [scope for scope, _ in factors[len(singles) :]]
+
+
 class Naming:
     def _set_names(self, names, state_names):
-        self.names = None if names is None else check.items(names, "names", "text")
-        _require_text(self.names or (), "names")
-        n = len(self.n_states)
-        if names is not None and len(self.names) != n:
-            raise ValueError(f"names must name {n} variables, got {len(self.names)}")
-        self.state_names = None
-        if state_names is not None:
-            lists = check.items(state_names, "state_names", "lists of text, one for each variable")
-            if len(lists) != n:
-                raise ValueError(f"state_names must hold {n} lists, got {len(lists)}")
-            self.state_names = [
-                check.items(states, f"state_names[{i}]", "text") for i, states in enumerate(lists)
-            ]
-        for i, states in enumerate(self.state_names or ()):
-            _require_text(states, f"state_names[{i}]")
-            if len(states) != self.n_states[i] or len(set(states)) != len(states):
-                raise ValueError(
-                    f"state_names[{i}] must hold {self.n_states[i]} different names, got "
-                    f"{len(states)}, {len(set(states))} of them different"
-                )
+        n, self.names, self.state_names = len(self.n_states), names, state_names
+        if names is not None:
+            self.names = _texts(names, "names")
+            if len(self.names) != n:
+                raise ValueError(f"names must name {n} variables, got {len(self.names)}")
+        if state_names is None:
+            return
+        lists = check.items(state_names, "state_names", "lists of text, one for each variable")
+        if len(lists) != n:
+            raise ValueError(f"state_names must hold {n} lists, got {len(lists)}")
+        self.state_names = [_texts(found, f"state_names[{i}]") for i, found in enumerate(lists)]
+        for i, (found, k) in enumerate(zip(self.state_names, self.n_states)):
+            if not len(found) == len(set(found)) == k:
+                raise ValueError(f"state_names[{i}] needs {k} distinct names, got {found!r:.40}")
 
     def _variable(self, key, what):
         """Number of a variable that is given by number or name; ``what`` names it."""
-        if isinstance(key, str):
-            return self._number(key, what)
-        if not _is_whole(key) or not 0 <= key < len(self.n_states):
-            raise ValueError(
-                f"{what} must name variables 0 to {len(self.n_states) - 1}, got {key!r:.60}"
-            )
-        return int(key)
-
-    def _number(self, name, what="observed"):
+        if not isinstance(key, str):
+            if not _is_whole(key) or not 0 <= key < len(self.n_states):
+                last = len(self.n_states) - 1
+                raise ValueError(f"{what} must name variables 0 to {last}, got {key!r:.60}")
+            return int(key)
         if self.names is None:
-            raise ValueError(f"{what} names {name!r}, but the variables have no names")
-        if self.names.count(name) != 1:
-            found = "several" if name in self.names else "no"
-            raise ValueError(f"{what} names {name!r}, and {found} variables have this name")
-        return self.names.index(name)
+            raise ValueError(f"{what} names {key!r}, but the variables have no names")
+        if self.names.count(key) != 1:
+            found = "several" if key in self.names else "no"
+            raise ValueError(f"{what} names {key!r}, and {found} variables have this name")
+        return self.names.index(key)
 
     def _state(self, i, name):
         if self.state_names is None:
@@ -99,26 +99,22 @@ class Naming:
             State of each variable.
         """
         labels = self.complete(self._check_labelling(labels, "labels"))
-        _, names, state_names = self._all
-        keys = range(len(labels)) if names is None else names
-        return {
-            key: int(state) if state_names is None else state_names[i][state]
-            for i, (key, state) in enumerate(zip(keys, labels))
-        }
+        n_states, names, state_names = self._all
+        states = zip(names or range(len(labels)), state_names or map(range, n_states), labels)
+        return {key: found[state] for key, found, state in states}
 
     def _name_marginals(self, marginals):
-        blocks, answer = self._blocks_of(marginals), {}
-        keys = self.variables.tolist() if self.names is None else self.names
-        for i, (key, block) in enumerate(zip(keys, blocks)):
-            states = range(len(block)) if self.state_names is None else self.state_names[i]
-            answer[key] = dict(zip(states, block.tolist()))
-        return answer
+        keys, states = self.names or self.variables.tolist(), self.state_names
+        blocks = zip(keys, states or map(range, self.n_states), self._blocks_of(marginals))
+        return {key: dict(zip(found, block.tolist())) for key, found, block in blocks}
 
 
-def _require_text(names, what):
+def _texts(names, what):
+    names = check.items(names, what, "text")
     wrong = [name for name in names if not isinstance(name, str)]
     if wrong:
         raise TypeError(f"{what} must be a list of text, got {wrong[0]!r:.60} in it")
+    return names
 
 
 class Conditioning:
@@ -146,42 +142,31 @@ class Conditioning:
         free = np.flatnonzero(states < 0)
         if not len(free):
             raise ValueError("observed holds all variables: leave at least one free")
-        unary, fixed = self.unary, np.flatnonzero(states >= 0)
-        constant = self.constant + sum(unary[i][states[i]] for i in fixed)
-        unary = [unary[i] for i in free]
-        factors = given(zip(self.scopes, self.tables), states)
-        merged, constant = collect(unary, factors, constant)
+        unary, merged, constant, _ = remaining(self, states)
         if constant == -np.inf or any(np.all(block == -np.inf) for block in unary):
             raise ValueError("observed is forbidden by a potential of -inf")
-        rest = type(self)._of(
-            unary,
-            list(merged.items()),
-            constant=float(constant),
-            names=None if self.names is None else [self.names[i] for i in free],
-            state_names=None if self.state_names is None else [self.state_names[i] for i in free],
+        names, state_names = (
+            known and [known[i] for i in free] for known in (self.names, self.state_names)
         )
+        options = {"constant": constant, "names": names, "state_names": state_names}
+        rest = type(self)._of(unary, list(merged.items()), **options)
         rest.variables, rest._before = self.variables[free], self._all
-        known = dict(zip(self.variables[fixed].tolist(), states[fixed].tolist()))
-        rest.evidence = {**self.evidence, **known}
+        fixed = zip(self.variables.tolist(), states.tolist())
+        rest.evidence = self.evidence | {i: state for i, state in fixed if state >= 0}
         return rest
 
     def _observed_states(self, observed):
         """State of each variable, -1 where it is not observed."""
         if not isinstance(observed, dict):
-            raise TypeError(
-                f"observed must be a dict of variables to their states, got "
-                f"{type(observed).__name__}"
-            )
+            kind = type(observed).__name__
+            raise TypeError(f"observed must be a dict of variables to their states, got {kind}")
         states = np.full(self.n_variables, -1)
         for key, state in observed.items():
-            i = self._number(key) if isinstance(key, str) else key
-            exists = _is_whole(i) and 0 <= i < self.n_variables
-            if exists and isinstance(state, str):
+            i = self._variable(key, "observed")
+            if isinstance(state, str):
                 state = self._state(i, state)
-            if not (exists and _is_whole(state) and 0 <= state < self.n_states[i]):
-                raise ValueError(
-                    f"observed[{key!r:.60}] = {state!r:.60} is no state of any variable"
-                )
+            if not (_is_whole(state) and 0 <= state < self.n_states[i]):
+                raise ValueError(f"observed[{key!r:.60}] = {state!r:.60} is no state of it")
             if states[i] not in (-1, state):
                 raise ValueError(f"observed gives variable {key!r} the states {states[i]}, {state}")
             states[i] = state

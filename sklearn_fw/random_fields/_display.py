@@ -56,11 +56,7 @@ class MarginalsDisplay(Display):
         return display.plot(ax, shape=shape, state=state, **kwargs)
 
     def plot(self, ax=None, *, shape=None, state=1, **kwargs):
-        values = check.array(self.marginals, "marginals")
-        if values.ndim != 2:
-            raise ValueError(
-                f"marginals must have shape (n_variables, n_states), got {values.shape}"
-            )
+        values = check.matrix(self.marginals, "marginals")
         kwargs = {"vmin": 0.0, "vmax": 1.0, "cmap": "gray_r", **kwargs}
         labels = {"xticks": [], "yticks": []}
         if shape is None:

@@ -12,6 +12,7 @@ from .._core import check
 from .._core.budget import time_budget
 from .._core.callbacks import CallbackSupportMixin, FitTasks, with_callbacks
 from .._core.estimator import Estimator
+from .._core.parameters import check_parameters
 from .._core.scores import is_forest
 from .._core.warnings import warn
 from ._choice import Inference, Request
@@ -59,6 +60,7 @@ class MarginalsEstimator(CallbackSupportMixin, DensityMixin, Estimator):
 
     takes_factors = False
     sums_forests = False
+    _finds_allowed = False  # whether `infer` finds out itself whether -inf allows anything
     _defaults = {"learner": MRFLearner}  # what None means for parameters that are objects
 
     def infer(self, field, request=Request()):  # noqa: B008 - it is immutable
@@ -78,34 +80,25 @@ class MarginalsEstimator(CallbackSupportMixin, DensityMixin, Estimator):
 
     def _infer_any(self, field, learned=None, tasks=None):
         """`infer`, by way of a field of pairs where it takes nothing else."""
-        known = self._allowed(field)
-        request = Request(learned, tasks, known)
-        if self.takes_factors or isinstance(field, PairwiseMRF):
-            inference = self._checked(field, request)
-        else:
+        known = None if self._finds_allowed else allowed_labelling(field, 0.5)
+        inferred, name = field, f"{type(self).__name__}.infer"
+        if not (self.takes_factors or isinstance(field, PairwiseMRF)):
             merged = field.merge()
-            pairwise = merged.to_pairwise()
-            inference = self._checked(pairwise, request)
-            marginals = from_pairwise(field, merged, pairwise, inference.marginals)
+            inferred = merged.to_pairwise()
+        inference = self.infer(inferred, Request(learned, tasks, known))
+        if not isinstance(inference, Inference):
+            raise TypeError(f"{name} must return an Inference, got {type(inference).__name__}")
+        inference._check(inferred.theta, name)
+        if inferred is not field:
+            marginals = from_pairwise(field, merged, inferred, inference.marginals)
             # Of independent variables without those that stand for factors and depend on them.
             lower = Products(field).bound(marginals[: field.node_start[-1]])
             inference.marginals, inference.lower = marginals, max(inference.lower, lower)
-        if inference.lower == -np.inf:
-            known = self._allowed(field, share=1.0) if known is None else known
+        if inference.lower == -np.inf and not self._finds_allowed:
+            known = allowed_labelling(field) if known is None else known
             if known is not None:
                 inference.lower = Products(field).above(known)[1]
         return inference
-
-    def _checked(self, field, request):
-        inference, name = self.infer(field, request), f"{type(self).__name__}.infer"
-        if not isinstance(inference, Inference):
-            raise TypeError(f"{name} must return an Inference, got {type(inference).__name__}")
-        inference._check(field.theta, name)
-        return inference
-
-    def _allowed(self, field, share=0.5):
-        """An allowed labeling for `infer`; a ValueError where it is proved that there is none."""
-        return allowed_labelling(field, share)
 
     @with_callbacks
     def fit(self, X, y=None, sample_weight=None):
@@ -127,7 +120,7 @@ class MarginalsEstimator(CallbackSupportMixin, DensityMixin, Estimator):
         self : object
             The fitted estimator.
         """
-        self._part("learner")._check()
+        check_parameters(self._part("learner"))
         with self._budget():
             mrf, learned = self._field(X, sample_weight)
             tasks = FitTasks(self, X, y, max_subtasks=None, sample_weight=sample_weight)
@@ -176,19 +169,17 @@ class MarginalsEstimator(CallbackSupportMixin, DensityMixin, Estimator):
             return X._plain(), None  # a field is data: nobody asks the code of a subclass
         X = check_states(X, partial(check.data, self))
         learner = self._part("learner")
-        learned = check_learned(learner.learn(X, sample_weight), learner, X.shape[1])
+        name, learned = f"{type(learner).__name__}.learn (learner)", learner.learn(X, sample_weight)
+        learned = check_learned(learned, name, X.shape[1])
         learned.mrf.names = list(getattr(self, "feature_names_in_", [])) or None
         return learned.mrf, learned
 
     def _store(self, mrf, inference):
-        self.mrf_ = mrf
-        self.marginals_, edge_marginals = padded(mrf, inference.marginals)
+        self.mrf_, self._flat_marginals = mrf, inference.marginals
+        self.marginals_ = padded(mrf, inference.marginals)
+        vars(self).pop("edge_marginals_", None)  # of an earlier field
         if isinstance(mrf, PairwiseMRF):
-            self.edge_marginals_ = edge_marginals
-            vars(self).pop("_factor_marginals", None)
-        else:
-            self._factor_marginals = mrf.factor_blocks(inference.marginals)
-            vars(self).pop("edge_marginals_", None)
+            self.edge_marginals_ = mrf.scores(inference.marginals).pairwise.copy()
         self.log_partition_ = float(inference.log_partition)
         self.log_partition_upper_ = float(inference.upper)
         self.log_partition_lower_ = float(inference.lower)
@@ -199,10 +190,7 @@ class MarginalsEstimator(CallbackSupportMixin, DensityMixin, Estimator):
     def factor_marginals_(self):
         """Probabilities of joint states: an array for each of ``mrf_.scopes``."""
         check_is_fitted(self)
-        if not isinstance(self.mrf_, PairwiseMRF):
-            return self._factor_marginals
-        shapes = self.mrf_.n_states[self.mrf_.edges]
-        return [table[:a, :b] for table, (a, b) in zip(self.edge_marginals_, shapes)]
+        return self.mrf_.factor_blocks(self._flat_marginals)
 
     # ---- use -----------------------------------------------------------------------------------
 
@@ -255,7 +243,7 @@ class MarginalsEstimator(CallbackSupportMixin, DensityMixin, Estimator):
             found = np.zeros(self.marginals_.shape)
             found[observed, row[observed]] = 1.0
             if inference is not None:
-                node, _ = padded(rest, inference.marginals)
+                node = padded(rest, inference.marginals)
                 found[~observed, : node.shape[1]] = node
             return found
 
@@ -326,7 +314,14 @@ class MarginalsEstimator(CallbackSupportMixin, DensityMixin, Estimator):
             return self.mrf_.constant + forest.log_sums(rows)
 
         scores[holes] = self._by_rows(X[holes], (), answer, of_forest)
-        return scores - self._log_normalizer()
+        if bounded:
+            return scores - self.log_partition_upper_
+        warn(
+            f"{type(self).__name__} has no upper bound on log Z here: scores use the estimate "
+            f"{self.log_partition_:.6g} and are no lower bounds",
+            UserWarning,
+        )
+        return scores - self.log_partition_
 
     def score(self, X, y=None):
         """Mean of `score_samples`, in nats per row, for model selection; larger is better.
@@ -356,16 +351,6 @@ class MarginalsEstimator(CallbackSupportMixin, DensityMixin, Estimator):
         source = getattr(self, "random_state", None) if random_state is None else random_state
         return self._draw(n_samples, check.random_state(source))
 
-    def _log_normalizer(self):
-        if np.isfinite(self.log_partition_upper_):
-            return self.log_partition_upper_
-        warn(
-            f"{type(self).__name__} has no upper bound on log Z here: scores use the estimate "
-            f"{self.log_partition_:.6g} and are no lower bounds",
-            UserWarning,
-        )
-        return self.log_partition_
-
     def _partial_rows(self, X):
         X = check_states(X, partial(check.data, self, reset=False))
         missing = np.isnan(X) | (X < 0)
@@ -384,17 +369,11 @@ class MarginalsEstimator(CallbackSupportMixin, DensityMixin, Estimator):
 
 
 def padded(mrf, marginals):
-    """Node and edge marginals as arrays with zeros where a variable has no such state.
-
-    Those of edges are None for factor graphs.
-    """
-    if not isinstance(mrf, PairwiseMRF):
-        node = np.zeros((mrf.n_variables, mrf.n_states.max()))
-        exists = np.arange(node.shape[1]) < mrf.n_states[:, None]
-        node[exists] = marginals[: mrf.node_start[-1]]
-        return node, None
-    scores = mrf._scores_of(marginals)
-    return np.maximum(scores.unary, 0.0), scores.pairwise.copy()
+    """Marginals of variables as an array with zeros where a variable has no such state."""
+    node = np.zeros((mrf.n_variables, mrf.n_states.max()))
+    exists = np.arange(node.shape[1]) < mrf.n_states[:, None]
+    node[exists] = marginals[: mrf.node_start[-1]]
+    return node
 
 
 def from_pairwise(field, merged, pairwise, marginals):

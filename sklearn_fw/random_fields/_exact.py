@@ -76,18 +76,13 @@ class ExactMarginals(MarginalsEstimator):
 
     sums_forests = True
     takes_factors = True
-
-    def _allowed(self, field, share=0.5):
-        return None  # sums show it
+    _finds_allowed = True
 
     def infer(self, field, request=None):
         if isinstance(field, PairwiseMRF):
             return exact_inference(field, self._oracle(field))
-        marginals, value = self._reduced(field).sums()
+        marginals, value = Reduced(field, self.max_table_size).sums()
         return Inference(marginals, value, value, value)
-
-    def _reduced(self, graph):
-        return Reduced(graph, self.max_table_size)
 
     def _oracle(self, mrf):
         is_tree = is_forest(mrf.edges, mrf.n_variables)
@@ -95,6 +90,6 @@ class ExactMarginals(MarginalsEstimator):
 
     def _draw(self, n_samples, rng):
         if not isinstance(self.mrf_, PairwiseMRF):
-            return self._reduced(self.mrf_).draws(n_samples, rng)
+            return Reduced(self.mrf_, self.max_table_size).draws(n_samples, rng)
         X = self._oracle(self.mrf_).sample(self.mrf_.scores(), n_samples, rng)
         return X.astype("int64")

@@ -1,15 +1,18 @@
 """Random fields: log-potentials on variables, on pairs of them and on any number at once."""
 
+import math
+from itertools import chain
 from itertools import pairwise as neighbours
 
 import numpy as np
+from scipy.sparse import csr_array
 
 from .._core import check
 from .._core.packed import starts_of
 from .._core.scores import FlatParts, as_array, check_edges, floats, integers
 from .._kernels import lazy
 from ._conditioning import Conditioning, Naming, collect
-from ._forms import Networks, OtherForms, potentials, tables_of
+from ._forms import Networks, OtherForms, tables_of
 from ._map import find_map
 from ._uai import MOST_AXES
 
@@ -89,14 +92,8 @@ class FactorGraph(Conditioning, Naming, Networks):
 
     def __init__(self, n_states, factors=(), *, constant=0.0, names=None, state_names=None):
         n_states = integers(n_states, "n_states", 1)
-        if n_states.ndim != 1 or not n_states.size:
-            raise ValueError(
-                f"n_states must hold a number for each of one or more variables, got shape "
-                f"{n_states.shape}"
-            )
-        if n_states.min() < 1:
-            i = int(n_states.argmin())
-            raise ValueError(f"n_states[{i}] must be >= 1, got {n_states[i]}")
+        if n_states.ndim != 1 or not n_states.size or n_states.min() < 1:
+            raise ValueError(f"n_states must hold a number >= 1 per variable, got {n_states!r:.60}")
         self.n_states = n_states
         self._set_names(names, state_names)
         unary = [np.zeros(k) for k in n_states]
@@ -106,9 +103,6 @@ class FactorGraph(Conditioning, Naming, Networks):
         merged, total = collect(unary, factors, constant)
         if total == -np.inf:
             raise ValueError("factors on no variable forbid everything: one of them is -inf")
-        for i, block in enumerate(unary):
-            if not np.any(block > -np.inf):
-                raise ValueError(f"factors allow no state of variable {i}: all are -inf")
         self._fill(unary, list(merged), list(merged.values()), total)
 
     def _factor(self, factor, name):
@@ -123,10 +117,7 @@ class FactorGraph(Conditioning, Naming, Networks):
         if len(scope) > MOST_AXES:
             raise ValueError(f"{name} is on {len(scope)} variables, at most {MOST_AXES} can be")
         if table.shape != (shape := tuple(int(self.n_states[i]) for i in scope)):
-            raise ValueError(
-                f"the table of {name} must have shape {shape}, the numbers of states of variables "
-                f"{scope}; got {table.shape}"
-            )
+            raise ValueError(f"{name} must have a table of n_states {shape}, got {table.shape}")
         axes = np.argsort(scope)
         return tuple(scope[a] for a in axes), table.transpose(axes)
 
@@ -141,6 +132,9 @@ class FactorGraph(Conditioning, Naming, Networks):
         return FactorGraph._of(unary, factors, **options)
 
     def _fill(self, unary, scopes, tables, constant):
+        for i, block in enumerate(unary):
+            if block.max() == -np.inf:
+                raise ValueError(f"unary[{i}] allows no state: factors on variable {i} are -inf")
         self.scopes, self.constant = scopes, constant
         self._shapes = [table.shape for table in tables]
         self.variables, self.evidence = np.arange(len(unary)), {}
@@ -148,14 +142,12 @@ class FactorGraph(Conditioning, Naming, Networks):
         sizes = np.array([table.size for table in tables], np.int64)
         self.factor_start = self.node_start[-1] + starts_of(sizes)
         self.theta = np.concatenate([*unary, *(table.ravel() for table in tables)])
-        # Of each axis, the factors that have it, the variables there and what a state moves.
-        lengths = np.array([len(scope) for scope in scopes], np.int64)
-        stride, self._axes = np.ones(len(scopes), np.int64), []
-        for back in range(1, int(lengths.max(initial=0)) + 1):
-            having = np.flatnonzero(lengths >= back)
-            variables = np.array([scopes[f][-back] for f in having])
-            self._axes.append((having, variables, stride[having]))
-            stride[having] *= self.n_states[variables]
+        # Of all axes of factors, the variable there and what a state moves.
+        moves = {s: [math.prod(s[a + 1 :]) for a in range(len(s))] for s in set(self._shapes)}
+        strides = np.array([*chain(*map(moves.get, self._shapes))], np.int64)
+        variables = np.array([*chain(*scopes)], np.int64)
+        entries = strides, variables, starts_of([len(scope) for scope in scopes])
+        self._strides = csr_array(entries, shape=(len(scopes), len(unary)))
 
     # ---- shape ---------------------------------------------------------------------------------
 
@@ -213,22 +205,19 @@ class FactorGraph(Conditioning, Naming, Networks):
         return flat
 
     def __repr__(self):
-        low, high = self.n_states.min(), self.n_states.max()
-        states = str(low) if low == high else f"{low}..{high}"
         largest = max(map(len, self.scopes), default=1)
-        return (
-            f"FactorGraph(n_variables={self.n_variables}, n_factors={self.n_factors}, "
-            f"n_states={states}, largest_scope={largest})"
-        )
+        return f"FactorGraph({self._sizes('n_factors')}, largest_scope={largest})"
+
+    def _sizes(self, parts):
+        low, high = self.n_states.min(), self.n_states.max()
+        states = low if low == high else f"{low}..{high}"
+        return f"n_variables={self.n_variables}, {parts}={self.n_factors}, n_states={states}"
 
     _pairs = False  # whether factors are on two variables
 
     def _plain(self):
         """This field without the methods that a subclass overrides."""
-        kind = PairwiseMRF if self._pairs else FactorGraph
-        if type(self) is kind:
-            return self
-        plain = object.__new__(kind)
+        plain = object.__new__(PairwiseMRF if self._pairs else FactorGraph)
         vars(plain).update(vars(self))
         return plain
 
@@ -246,12 +235,8 @@ class FactorGraph(Conditioning, Naming, Networks):
 
     def _places(self, X):
         """`parts` of labelings that were checked, int64."""
-        places = np.empty((len(X), self.n_variables + self.n_factors), np.int64)
-        places[:, : self.n_variables] = self.node_start[:-1] + X
-        places[:, self.n_variables :] = self.factor_start[:-1]
-        for factors, variables, stride in self._axes:
-            places[:, self.n_variables + factors] += X[:, variables] * stride
-        return places
+        within = (self._strides @ X.T).T
+        return np.hstack([self.node_start[:-1] + X, self.factor_start[:-1] + within])
 
     def vertex(self, labels):
         """Indicator vector of a labeling, (size,): a vertex of the marginal polytope.
@@ -277,20 +262,16 @@ class FactorGraph(Conditioning, Naming, Networks):
 
     def _check_labels(self, X):
         """Labelings (n_samples, n_variables) as int64, refused when a state does not exist."""
-        X = as_array(X, "X")
-        if X.dtype.kind not in "fiub" or np.ma.is_masked(X):
-            X = check.array(X, "X", finite=None)
+        X = check.array(X, "X", finite=None)
         if X.ndim != 2 or X.shape[1] != self.n_variables:
-            raise ValueError(
-                f"labellings X must have shape (n_samples, {self.n_variables}), got {X.shape}"
-            )
+            raise ValueError(f"X must have shape (n_samples, {self.n_variables}), got {X.shape}")
         with np.errstate(invalid="ignore"):  # NaN is found below
             states = X.astype(np.int64)
         wrong = (states != X) | (states < 0) | (states >= self.n_states)
         if wrong.any():
             row, column = np.argwhere(wrong)[0]
             raise ValueError(
-                f"X[{row}, {column}] is {X[row, column]}, but variable {column} has the states "
+                f"X[{row}, {column}] is {X[row, column]:g}, but variable {column} has the states "
                 f"0 to {self.n_states[column] - 1}"
             )
         return states
@@ -449,12 +430,12 @@ class PairwiseMRF(OtherForms, FactorGraph):
         self, unary, edges=None, pairwise=None, *, constant=0.0, names=None, state_names=None
     ):
         unary = check.items(unary, "unary", "log-potentials, one row for each variable")
-        blocks = [potentials(block, f"unary[{i}]", 1) for i, block in enumerate(unary)]
+        blocks = [np.array(floats(block, f"unary[{i}]")) for i, block in enumerate(unary)]
         if not blocks:
             raise ValueError("unary is empty: a random field has at least one variable")
         for i, block in enumerate(blocks):
-            if not np.any(block > -np.inf):
-                raise ValueError(f"unary[{i}] allows no state: give it at least one finite entry")
+            if block.ndim != 1 or not block.size:
+                raise ValueError(f"unary[{i}] must be a vector, got shape {block.shape}")
         n_states = np.array([len(block) for block in blocks])
         edges = check_edges(edges, len(blocks))
         tables = tables_of(pairwise, edges, n_states)
@@ -476,9 +457,7 @@ class PairwiseMRF(OtherForms, FactorGraph):
             graph = cls._graph(unary, factors, **options)
             most = max(map(len, graph.scopes), default=0)
             if most > 2:
-                raise ValueError(
-                    f"a factor is on {most} variables, and PairwiseMRF takes pairs: use FactorGraph"
-                )
+                raise ValueError(f"a factor is on {most} variables, no pair: use FactorGraph")
             unary, factors = graph.unary, list(zip(graph.scopes, graph.tables))
             options["constant"] = graph.constant
         edges, tables = [scope for scope, _ in factors], [table for _, table in factors]
@@ -498,12 +477,7 @@ class PairwiseMRF(OtherForms, FactorGraph):
         return self.factor_start
 
     def __repr__(self):
-        low, high = self.n_states.min(), self.n_states.max()
-        states = str(low) if low == high else f"{low}..{high}"
-        return (
-            f"PairwiseMRF(n_variables={self.n_variables}, n_edges={self.n_edges}, "
-            f"n_states={states})"
-        )
+        return f"PairwiseMRF({self._sizes('n_edges')})"
 
     # ---- other fields ---------------------------------------------------------------------------
 
@@ -519,10 +493,7 @@ class PairwiseMRF(OtherForms, FactorGraph):
         """
         if theta is not None:
             theta = self._flat(floats(theta, "theta"), "theta")
-        return self._scores_of(self.theta if theta is None else theta)
-
-    def _scores_of(self, theta):
-        return self._flat_parts.scores(theta)
+        return self._flat_parts.scores(self.theta if theta is None else theta)
 
     def mutual_information(self, mu):
         """Mutual information of the two variables of every edge, (n_edges,), in nats.
@@ -540,12 +511,7 @@ class PairwiseMRF(OtherForms, FactorGraph):
         return information
 
     def _check_marginals(self, mu):
-        mu = np.array(check.array(mu, "mu"))
-        if mu.shape != self.theta.shape:
-            raise ValueError(
-                f"mu must have shape {self.theta.shape}, as mrf.theta, got {mu.shape}: see "
-                f"PairwiseMRF.flatten"
-            )
+        mu = np.array(check.vector(mu, "mu", len(self.theta)))
         if not np.all((mu >= 0.0) & (mu <= 1.0 + ROUNDING)):
             raise ValueError("mu must hold probabilities, from 0 to 1")
         return mu
@@ -562,15 +528,10 @@ class PairwiseMRF(OtherForms, FactorGraph):
         """
         node = check.array(node, "node", finite=None)
         edge = check.array(edge, "edge", finite=None)
-        k = node.shape[1] if node.ndim == 2 else 0
-        if node.shape != (self.n_variables, k) or k < self.n_states.max():
+        n, m, k = self.n_variables, self.n_edges, max(node.shape[-1:], default=0)
+        if k < self.n_states.max() or (node.shape, edge.shape) != ((n, k), (m, k, k)):
             raise ValueError(
-                f"node must have shape ({self.n_variables}, {self.n_states.max()}), got "
-                f"{node.shape}"
-            )
-        if edge.shape != (self.n_edges, k, k):
-            raise ValueError(
-                f"edge must have shape ({self.n_edges}, {k}, {k}), as node has {k} columns; got "
-                f"{edge.shape}"
+                f"node and edge must have shapes ({n}, k) and ({m}, k, k) with k at least "
+                f"{self.n_states.max()}, got {node.shape} and {edge.shape}"
             )
         return self._flat_parts.flatten(node, edge)

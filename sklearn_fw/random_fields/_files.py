@@ -62,17 +62,9 @@ def load_bif(path):
     (['rain'], [['yes', 'no']])
     """
     reader = _Reader(path)
-    while not reader.at_end():
-        kind = reader.name("'network', 'variable' or 'probability'")
-        if kind == "network":
-            reader.name("the name of the network")
-            reader.body({})
-        elif kind == "variable":
-            reader.variable()
-        elif kind == "probability":
-            reader.probability()
-        else:
-            reader.fail(f"expected 'network', 'variable' or 'probability', got {kind!r:.60}")
+    blocks = {name: getattr(reader, name) for name in ("network", "variable", "probability")}
+    while reader.next < len(reader.tokens):
+        reader.entry(blocks)
     return reader.graph()
 
 
@@ -122,9 +114,8 @@ def save_bif(graph, path):
     states = [[_written(state) for state in found] for found in states]
     lines = ["network unknown { }"]
     for name, found in zip(names, states):
-        lines.append(
-            f"variable {name} {{ type discrete [ {len(found)} ] {{ {', '.join(found)} }}; }}"
-        )
+        kind = f"discrete [ {len(found)} ] {{ {', '.join(found)} }}"
+        lines.append(f"variable {name} {{ type {kind}; }}")
     for scope, table in _conditionals(graph):
         child, parents = names[scope[0]], [names[i] for i in scope[1:]]
         if not parents:
@@ -173,19 +164,15 @@ def _conditionals(graph):
     rows = [table.sum(axis=0) for _, table in found.values()]
     complete = len(found) == graph.n_variables and not waiting and graph.constant == 0.0
     if not complete or not all(np.all(np.abs(sums - 1.0) <= ROUNDING) for sums in rows):
-        raise ValueError(_NO_NETWORK)
+        raise ValueError(
+            "graph must be a Bayesian network, one distribution per variable: else use save_uai"
+        )
     return [found[i] for i in range(graph.n_variables)]
 
 
 def _speaks(table):
     """Whether a table is no distribution of a variable with one state: logarithms of one."""
     return bool(np.any(np.abs(table) > ROUNDING))
-
-
-_NO_NETWORK = (
-    "graph must be a Bayesian network, a product of one conditional distribution for each "
-    "variable: write other random fields by save_uai"
-)
 
 
 class _Reader:
@@ -210,12 +197,9 @@ class _Reader:
         place = self.tokens[min(self.next, len(self.tokens)) - 1][1] if self.tokens else 0
         raise damage(self.path, reason, line=self.text.count("\n", 0, place) + 1)
 
-    def at_end(self):
-        return self.next >= len(self.tokens)
-
     def token(self, what):
         """The next token: (text, whether it is punctuation)."""
-        if self.at_end():
+        if self.next >= len(self.tokens):
             self.fail(f"the file ends where {what} should be")
         self.next += 1
         text, _, is_mark = self.tokens[self.next - 1]
@@ -234,7 +218,7 @@ class _Reader:
 
     def take(self, wanted):
         """Whether the next token is this punctuation mark, which then counts as read."""
-        is_there = not self.at_end() and self.tokens[self.next][::2] == (wanted, True)
+        is_there = self.next < len(self.tokens) and self.tokens[self.next][::2] == (wanted, True)
         self.next += is_there
         return is_there
 
@@ -248,34 +232,39 @@ class _Reader:
     def numbers(self, what, n, n_of):
         """The n numbers of an entry; ``n_of`` is what must have so many, in errors."""
         words = self.words(";", what)
-        try:
-            values = np.array([float(word) for word in words if "_" not in word])
-        except ValueError:
-            values = np.empty(0)
-        if len(values) < len(words) or not np.all((values >= 0) & (values < np.inf)):
+        values = np.array([uai.number_or_nan(word) for word in words])
+        if not np.all((values >= 0) & (values < np.inf)):
             self.fail(f"{what} must be numbers >= 0, got {' '.join(words)!r:.60}")
         if len(values) != n:
             self.fail(f"{n_of} {n} numbers, got {len(values)}")
         return values
 
-    def body(self, entries):
-        """A block in braces: ``entries`` says what follows its words; the rest are properties."""
+    def entry(self, entries):
+        """A word, which ``entries`` has, and what follows it there."""
+        word = "(" if "(" in entries and self.take("(") else self.name("an entry or its end")
+        if word not in entries:
+            self.fail(f"expected one of {sorted(entries)}, got {word!r:.60}")
+        entries[word]()
+
+    def body(self, **entries):
+        """A block of entries in braces."""
         self.mark("{")
         while not self.take("}"):
-            word = "(" if "(" in entries and self.take("(") else self.name("an entry or '}'")
-            if word in entries:
-                entries[word]()
-            elif word == "property":
-                while not self.take(";"):
-                    self.token("';'")
-            else:
-                self.fail(f"expected one of {sorted([*entries, 'property'])}, got {word!r:.60}")
+            self.entry({"property": self._skip, **entries})
+
+    def _skip(self):
+        while not self.take(";"):
+            self.token("';'")
+
+    def network(self):
+        self.name("the name of the network")
+        self.body()
 
     def variable(self):
         variable = self.name("the name of a variable")
         if variable in self.states:
             self.fail(f"variable {variable!r} is declared twice")
-        self.body({"type": lambda: self.states.update({variable: self._type(variable)})})
+        self.body(type=lambda: self.states.update({variable: self._type(variable)}))
         if variable not in self.states:
             self.fail(f"variable {variable!r} has no type")
 
@@ -300,23 +289,22 @@ class _Reader:
         scope = [self.name("the name of a variable")]
         self.take("|")
         scope += self.words(")", "the name of a variable")
+        what = f"the probabilities of {scope[0]!r}"
         for variable in scope:
             if variable not in self.states:
                 self.fail(f"variable {variable!r} is not declared before its probabilities")
             if scope.count(variable) > 1:
-                self.fail(f"the probabilities of {scope[0]!r} name {variable!r} twice")
+                self.fail(f"{what} name {variable!r} twice")
         if scope[0] in self.tables:
             self.fail(f"variable {scope[0]!r} has probabilities already")
-        self.n_entries += self._size(scope)
-        if self.n_entries > len(self.tokens) + FREE_ENTRIES:
-            self.fail(
-                f"the probabilities of {scope[0]!r} and those before have {self.n_entries:,} "
-                f"entries, at most {len(self.tokens) + FREE_ENTRIES:,} can be in a file of "
-                f"{len(self.tokens):,} words"
-            )
-        table = np.full([len(self.states[variable]) for variable in scope], np.nan)
-        default = np.full(len(table), np.nan)
-        what = f"the probabilities of {scope[0]!r}"
+        if len(scope) > uai.MOST_AXES:
+            self.fail(f"{what} are on {len(scope)} variables, at most {uai.MOST_AXES} can be")
+        shape = [len(self.states[variable]) for variable in scope]
+        self.n_entries += math.prod(shape)
+        most = len(self.tokens) + FREE_ENTRIES
+        if self.n_entries > most:
+            self.fail(f"{what} and those before have {self.n_entries:,} entries, above {most:,}")
+        table, default = np.full(shape, np.nan), np.full(shape[0], np.nan)
 
         def whole():
             table[:] = self.numbers(what, table.size, f"{what} must be").reshape(table.shape)
@@ -325,13 +313,16 @@ class _Reader:
             states = self.words(")", "the state of a parent")
             if len(states) != len(scope) - 1:
                 self.fail(f"a row must name {len(scope) - 1} states of parents, got {len(states)}")
-            place = [self._state(v, state) for v, state in zip(scope[1:], states)]
+            for variable, state in zip(scope[1:], states):
+                if state not in self.states[variable]:
+                    self.fail(f"variable {variable!r} has no state {state!r:.60}")
+            place = [self.states[v].index(state) for v, state in zip(scope[1:], states)]
             table[:, *place] = self.numbers(what, len(table), f"a row of {what} must have")
 
         def rest():
             default[:] = self.numbers(what, len(table), f"a row of {what} must have")
 
-        self.body({"table": whole, "(": row, "default": rest})
+        self.body(**{"table": whole, "(": row, "default": rest})
         missing = np.isnan(table)
         table = np.where(missing, default.reshape(-1, *[1] * (table.ndim - 1)), table)
         if np.isnan(table).any():
@@ -344,20 +335,6 @@ class _Reader:
             self.fail(f"{what} must sum to one, some sum to {worst:.6g}")
         self.tables[scope[0]] = scope, table
 
-    def _size(self, scope):
-        """Numbers in the table of a scope, which must have room in an array."""
-        if len(scope) > uai.MOST_AXES:
-            self.fail(
-                f"the probabilities of {scope[0]!r} are on {len(scope)} variables, at most "
-                f"{uai.MOST_AXES} can be"
-            )
-        return math.prod(len(self.states[variable]) for variable in scope)
-
-    def _state(self, variable, state):
-        if state not in self.states[variable]:
-            self.fail(f"variable {variable!r} has no state {state!r:.60}")
-        return self.states[variable].index(state)
-
     def graph(self):
         if not self.states:
             self.fail("the file declares no variable")
@@ -366,12 +343,8 @@ class _Reader:
             self.fail(f"variable {lacking[0]!r} has no probabilities")
         with np.errstate(divide="ignore"):
             factors = [(scope, np.log(table)) for scope, table in self.tables.values()]
-        return FactorGraph(
-            [len(states) for states in self.states.values()],
-            factors,
-            names=list(self.states),
-            state_names=list(self.states.values()),
-        )
+        names, states = list(self.states), list(self.states.values())
+        return FactorGraph([*map(len, states)], factors, names=names, state_names=states)
 
 
 def load_uai(path, kind="field"):

@@ -83,6 +83,9 @@ def _from_tables(cls, states, factors):
     )  # fmt: skip
 
 
+SPINS = np.array([-1.0, 1.0])
+
+
 class OtherForms:
     def to_ising(self):
         """Fields and couplings of spins -1 (state 0) and +1 (state 1).
@@ -99,12 +102,9 @@ class OtherForms:
             raise ValueError("to_ising needs finite potentials, got -inf (hard constraints)")
         scores = self.scores()
         unary, t = scores.unary, scores.pairwise
-        h = (unary[:, 1] - unary[:, 0]) / 2
+        h, J = unary @ SPINS / 2, SPINS @ t @ SPINS / 4
+        np.add.at(h, self.edges.T, [t.sum(axis=2) @ SPINS / 4, t.sum(axis=1) @ SPINS / 4])
         constant = self.constant + unary.mean(axis=1).sum() + t.mean(axis=(1, 2)).sum()
-        if self.n_edges:
-            np.add.at(h, self.edges[:, 0], (t[:, 1] - t[:, 0]).sum(axis=1) / 4)
-            np.add.at(h, self.edges[:, 1], (t[:, :, 1] - t[:, :, 0]).sum(axis=1) / 4)
-        J = (t[:, 0, 0] + t[:, 1, 1] - t[:, 0, 1] - t[:, 1, 0]) / 4
         return h, J, float(constant)
 
     @classmethod
@@ -125,26 +125,21 @@ class OtherForms:
         names : list of str, default=None
             Names of the variables.
         """
-        h, J = check.array(h, "h"), check.array(J, "J")
-        if h.ndim != 1 or not len(h):
-            raise ValueError(f"h must have shape (n_variables,), got {h.shape}")
-        if edges is not None:
-            edges = integers(edges, "edges", 2)
-        if edges is not None and J.shape != (len(edges),):
-            raise ValueError(f"J must hold a number for each of {len(edges)} edges, got {J.shape}")
+        h, J = check.vector(h, "h"), check.array(J, "J")
         if edges is None:
-            if J.shape != (len(h), len(h)):
+            is_square = J.shape == (len(h), len(h)) and not np.any(np.diag(J))
+            if not is_square or not (np.array_equal(J, J.T) or not np.any(np.tril(J))):
                 raise ValueError(
-                    f"J must be a matrix of shape {(len(h), len(h))} when edges is None, got "
-                    f"{J.shape}"
+                    f"J must be a matrix of shape {(len(h), len(h))} when edges is None, symmetric "
+                    f"or upper triangular with a zero diagonal, got shape {J.shape}"
                 )
-            if np.any(np.diag(J)) or not (np.array_equal(J, J.T) or not np.any(np.tril(J))):
-                raise ValueError("J must be symmetric or upper triangular, with a zero diagonal")
             edges = np.argwhere(np.triu(J))
             J = J[tuple(edges.T)]
-        spins = np.array([-1.0, 1.0])
-        tables = J[:, None, None] * np.outer(spins, spins)
-        return cls(h[:, None] * spins, edges, tables, constant=constant, names=names)
+        edges = integers(edges, "edges", 2)
+        if J.shape != (len(edges),):
+            raise ValueError(f"J must hold a number for each of {len(edges)} edges, got {J.shape}")
+        tables = J[:, None, None] * np.outer(SPINS, SPINS)
+        return cls(h[:, None] * SPINS, edges, tables, constant=constant, names=names)
 
     @classmethod
     def from_networkx(cls, graph, unary="unary", pairwise="pairwise"):
@@ -166,25 +161,10 @@ class OtherForms:
         if graph.is_directed():
             raise ValueError("graph must be undirected; call graph.to_undirected()")
         number = {node: i for i, node in enumerate(graph.nodes)}
-        for kind, items, attribute, name in (
-            ("node", graph.nodes(data=True), unary, "unary"),
-            ("edge", graph.edges(data=True), pairwise, "pairwise"),
-        ):
-            if not isinstance(attribute, str):
-                raise TypeError(
-                    f"{name} must be the attribute of each {kind}, text, got {attribute!r:.60}"
-                )
-            for *item, data in items:
-                if attribute not in data:
-                    raise ValueError(f"{kind} {item} has no attribute {attribute!r}, see {name}")
         edges = [sorted((number[a], number[b])) for a, b in graph.edges()]
-        tables = [data[pairwise] for _, _, data in graph.edges(data=True)]
-        return cls(
-            [data[unary] for _, data in graph.nodes(data=True)],
-            edges or None,
-            tables or None,
-            names=[str(node) for node in graph.nodes],
-        )
+        blocks = _attributes("unary", unary, graph.nodes(data=True))
+        tables = _attributes("pairwise", pairwise, graph.edges(data=True))
+        return cls(blocks, edges, tables or None, names=[str(node) for node in graph.nodes])
 
     def to_networkx(self):
         """Return a networkx.Graph: the inverse of `from_networkx`.
@@ -195,18 +175,18 @@ class OtherForms:
 
         graph = nx.Graph()
         graph.add_nodes_from((i, {"unary": block}) for i, block in enumerate(self.unary))
-        graph.add_edges_from(
-            (int(i), int(j), {"pairwise": table})
-            for (i, j), table in zip(self.edges, self.pairwise)
-        )
+        tables = zip(self.scopes, self.pairwise)
+        graph.add_edges_from((i, j, {"pairwise": table}) for (i, j), table in tables)
         return graph
 
 
-def potentials(block, name, n_dims):
-    block = np.array(floats(block, name))
-    if block.ndim != n_dims or block.size == 0:
-        raise ValueError(f"{name} must have {n_dims} axes and no empty one, got {block.shape}")
-    return block
+def _attributes(name, attribute, items):
+    if not isinstance(attribute, str):
+        raise TypeError(f"{name} must be the name of an attribute, text, got {attribute!r:.60}")
+    lacking = [item for *item, data in items if attribute not in data]
+    if lacking:
+        raise ValueError(f"{lacking[0]} of graph has no attribute {attribute!r}, see {name}")
+    return [item[-1][attribute] for item in items]
 
 
 def tables_of(pairwise, edges, n_states):
@@ -221,11 +201,9 @@ def tables_of(pairwise, edges, n_states):
         raise ValueError(f"pairwise holds {len(pairwise)} tables for {len(edges)} edges")
     tables = []
     for e, (table, (i, j)) in enumerate(zip(pairwise, edges)):
-        table = potentials(table, f"pairwise[{e}]", 2)
-        if table.shape != (n_states[i], n_states[j]):
-            raise ValueError(
-                f"pairwise[{e}] must have shape {(int(n_states[i]), int(n_states[j]))}, the "
-                f"numbers of states of variables {i} and {j}; got {table.shape}"
-            )
+        table = np.array(floats(table, f"pairwise[{e}]"))
+        shape = tuple(n_states[[i, j]].tolist())
+        if table.shape != shape:
+            raise ValueError(f"pairwise[{e}] must have n_states {shape}, got shape {table.shape}")
         tables.append(table)
     return tables

@@ -11,7 +11,7 @@ from .._core.loop import IterativeMethod, drive
 from .._core.parameters import Parameterized, check_parameters
 from .._core.result import History, Status
 from .._kernels import lazy
-from .._kernels.common.step_rules import FW
+from .._kernels.common.step_rules import AWAY, FW, PAIRWISE
 from ..inference import ICM
 from ..optim.domains import MarginalPolytope
 from ._objective import make_energy, uniform_marginals
@@ -68,7 +68,7 @@ class BarrierFrankWolfe(Parameterized):
     correction_every: check.at_least(1) = 1
     correction_tol: check.auto_or(check.positive) = "auto"
     contraction: check.options("adaptive", "fixed", "none") = "adaptive"
-    delta: float = 0.05
+    delta: check.within(0.0, 1.0, "neither") = 0.05
     local_search: check.optional(check.options("auto", "icm")) = "auto"
     rho_step_size: check.options("universal", "line_search") = "universal"
 
@@ -76,8 +76,6 @@ class BarrierFrankWolfe(Parameterized):
         check_parameters(self)
         if self.contraction == "adaptive":
             check.within(0.0, 0.25, "right")(self.delta, "delta")
-        elif self.contraction == "fixed":
-            check.within(0.0, 1.0, "neither")(self.delta, "delta")
 
     def _tol_of_correction(self, gap, tol):
         """Pairwise gap at which a correction ends, given the gap outside of it."""
@@ -130,25 +128,21 @@ class TRWRun(IterativeMethod):
         if isinstance(polytope, MarginalPolytope):
             self._nearby = MarginalPolytope(mrf.n_states, mrf.edges, ICM())
         self.tol, self.local_search = tol, local_search
-        self.kind = {"fw": trw.FW, "pairwise": trw.PAIRWISE, "away": trw.AWAY, None: None}[
-            settings.variant
-        ]
+        kinds = {"fw": FW, "pairwise": PAIRWISE, "away": AWAY}
+        self.kind = kinds.get(settings.variant)
         self.delta = 0.0 if settings.contraction == "none" else settings.delta
-        self.upper, self._visited = math.inf, {}
+        self.upper = math.inf
         self.n_calls, self.history = 0, History()
-        self._numbers = {}
-        self._labels = []
-        size = len(theta)
+        self._numbers, self._labels = {}, []
         self.uniform = uniform_marginals(mrf)
         self._start, self._place = Growing(np.int64), Growing(np.int32)
         self._share_start, self._share = Growing(np.int64), Growing(np.float64)
         self._alpha = Growing(np.float64)
         self._start.extend([0])
-        self._add(np.arange(size), self.uniform)
+        self._add(np.arange(len(theta)), self.uniform)
         self.alpha[0] = 1.0
         self.mu = self.uniform.copy()
-        self._vertex = self._last_correction_gap = None
-        self._small = 0
+        self._last_correction_gap = None
 
     # ---- atoms ---------------------------------------------------------------------------------
 
@@ -163,8 +157,7 @@ class TRWRun(IterativeMethod):
 
     @property
     def labellings(self):
-        shape = (-1, self.mrf.n_variables)
-        return np.array(self._labels, dtype=np.int32).reshape(shape)
+        return np.array(self._labels, np.int32).reshape(-1, self.mrf.n_variables)
 
     def _add(self, places, shares):
         self._place.extend(places)
@@ -182,9 +175,6 @@ class TRWRun(IterativeMethod):
             shares = None if isinstance(vertex.values, float) else vertex.values
             self._numbers[key] = self._add(vertex.places, shares)
             self._labels.append(vertex.labels)
-            # Two fractional vertices may round to one labeling, which counts once.
-            name = vertex.labels.astype(np.int32).tobytes()
-            self._visited[name] = float(self.mrf.score(vertex.labels[None])[0])
         return self._numbers[key]
 
     def resume(self, labellings, weights, delta):
@@ -202,8 +192,7 @@ class TRWRun(IterativeMethod):
         self.rho = rho
         floor = FLOOR if self.delta == 0.0 else 0.0
         self.energy = make_energy(self.mrf, rho, theta=self.theta, floor=floor)
-        self._vertex = None
-        self._small = 0
+        self._vertex, self._small = None, 0
 
     def step(self):
         if self._vertex is not None:
@@ -241,7 +230,9 @@ class TRWRun(IterativeMethod):
     @property
     def lower(self):
         """Log of the total potential of the labelings visited: log Z from below."""
-        return float(np.logaddexp.reduce(list(self._visited.values()), initial=-math.inf))
+        # Two fractional vertices may round to one labeling, which counts once.
+        visited = self.mrf.score(np.unique(self.labellings, axis=0))
+        return float(np.logaddexp.reduce(visited, initial=-math.inf))
 
     def forbidden_weight(self):
         """Weight of forbidden states and pairs, beyond what the method leaves on all of them.
@@ -256,12 +247,6 @@ class TRWRun(IterativeMethod):
         spilt = float((self.mu[at] - allowed).max())
         return max(spilt if spilt > TRACE else 0.0, weight if weight > REMAINDER else 0.0)
 
-    @property
-    def bound(self):
-        """What the current point says about log Z from above, proven or not."""
-        gap = self.gap if math.isfinite(self.gap) else self.estimated_gap
-        return self.log_partition + gap
-
     def _ask(self):
         self._slopes = np.empty_like(self.mu)
         trw.gradient(self.energy, self.mu, self._slopes)
@@ -272,7 +257,8 @@ class TRWRun(IterativeMethod):
         self.n_calls += 1
         if -vertex.value <= here < bound and self._nearby is not None:
             # An oracle without guarantee found nothing better than the point itself.
-            better = self._nearby.lmo(-self._slopes, self._mean_labels())
+            labels = np.array([block.argmax() for block in self.mrf.node_blocks(self.mu)])
+            better = self._nearby.lmo(-self._slopes, labels)
             vertex = better if better.value < vertex.value else vertex
         self._vertex = vertex
         self._last = self._number(vertex)
@@ -280,8 +266,7 @@ class TRWRun(IterativeMethod):
         # Near zero the logarithms are not those of the objective: then nothing is certified.
         self.gap = bound - here if self.energy.floor == 0.0 else math.inf
         self.upper = min(self.upper, self.log_partition + self.gap)
-        small = self.estimated_gap <= self.tol
-        self._small = self._small + 1 if small else 0
+        self._small = self._small + 1 if self.estimated_gap <= self.tol else 0
         if self.gap <= self.tol:
             self.stopping_gap = self.gap
         elif bound <= -vertex.value or self._small >= PATIENCE or self.estimated_gap <= 0.0:
@@ -327,9 +312,6 @@ class TRWRun(IterativeMethod):
             number = self._number(vertex)
             trw.step_to(self.energy, self.atoms, number, self.delta, self.mu, self.alpha)
 
-    def _mean_labels(self):
-        return np.array([block.argmax() for block in self.mrf.node_blocks(self.mu)])
-
 
 def tighten(run, rho, *, n_rho_iter, max_calls, **options):
     """Minimize over edge appearance probabilities too (Algorithm 2, lines 4 and 20 to 24).
@@ -337,7 +319,6 @@ def tighten(run, rho, *, n_rho_iter, max_calls, **options):
     Returns the probabilities of the last problem solved, how far they may be from the best ones
     (the Frank-Wolfe gap over spanning trees) and the `Status` of that problem.
     """
-    max_iter = options.pop("max_iter")
     status = Status.RUNNING
 
     def is_over():
@@ -352,13 +333,8 @@ def tighten(run, rho, *, n_rho_iter, max_calls, **options):
         run.history.common["rho_iter"] = i
         if i:
             run.correct(0.5)  # often no oracle call is needed after this
-        status, _, _ = drive(
-            run,
-            tol=run.tol,
-            max_iter=max(1, min(max_iter, max_calls - run.n_calls)),
-            history=run.history,
-            **options,
-        )
+        max_iter = max(1, min(options["max_iter"], max_calls - run.n_calls))
+        status, _, _ = drive(run, history=run.history, **{**options, "max_iter": max_iter})
         return rho, run.mu
 
     def best_step(state):
@@ -366,8 +342,9 @@ def tighten(run, rho, *, n_rho_iter, max_calls, **options):
         from scipy.optimize import minimize_scalar
 
         def bound(step):
-            solve(choice.rho + step * choice.trees.direction(FW), state.n_iter + 1)
-            return run.bound
+            solve(choice.solution() + step * choice.trees.direction(FW), state.n_iter + 1)
+            gap = run.gap if math.isfinite(run.gap) else run.estimated_gap
+            return run.log_partition + gap  # log Z from above, proven or not
 
         options = {"xatol": 5e-4}
         found = minimize_scalar(bound, bounds=(0.0, 0.99), method="bounded", options=options)
@@ -376,4 +353,4 @@ def tighten(run, rho, *, n_rho_iter, max_calls, **options):
     rule = best_step if run.settings.rho_step_size == "line_search" else None
     choice = TreeChoice(run.mrf, rho, solve, rule)
     drive(choice, tol=0.0, max_iter=n_rho_iter, end=is_over)
-    return choice.rho, choice.rho_gap, status
+    return choice.solution(), choice.rho_gap, status

@@ -2,7 +2,6 @@
 
 import re
 from dataclasses import KW_ONLY
-from itertools import combinations
 from typing import NamedTuple
 
 import numpy as np
@@ -10,7 +9,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from .._core import check
 from .._core.loop import IterativeMethod, drive
-from .._core.parameters import Parameterized
+from .._core.parameters import Parameterized, check_parameters
 from .._core.result import Status
 from .._core.scores import as_array, check_edges, integers, is_forest
 from .._core.warnings import warn
@@ -55,27 +54,45 @@ class LearnedMRF(NamedTuple):
     history: dict = {}
 
 
-def check_learned(learned, learner, n_variables):
+def check_learned(learned, name, n_variables):
     """A `LearnedMRF` as it is used: subclasses of `MRFLearner` are code of users."""
-    name = f"{type(learner).__name__}.learn (learner)"
     if not (isinstance(learned, LearnedMRF) and isinstance(learned.mrf, PairwiseMRF)):
         raise TypeError(f"{name} must return a LearnedMRF with a PairwiseMRF, got {learned!r:.80}")
-    mrf = learned.mrf._plain()
-    if mrf.n_variables != n_variables:
-        raise ValueError(f"{name} returned {mrf.n_variables} variables for {n_variables} columns")
-    shapes = {"marginals": mrf.theta.shape, "rho": (mrf.n_edges,)}
-    if (learned.rows is None) != (learned.weight is None):
-        raise ValueError(f"{name} must return both rows and weight, or None for both")
-    if learned.rows is not None:
-        mrf._check_labels(learned.rows)
-        shapes["weight"] = (len(learned.rows) + 1,)
-    for field, shape in shapes.items():
-        values = check.array(getattr(learned, field), f"{field} of {name}")
-        if values.shape != shape or np.any(values < 0) or np.any(values > 1 + 1e-9):
-            raise ValueError(f"{field} of {name} must be of shape {shape}, between 0 and 1")
-    if not isinstance(learned.history, dict):
-        raise TypeError(f"history of {name} must be a dict, got {learned.history!r:.80}")
+    mrf, rows, history = learned.mrf._plain(), learned.rows, learned.history
+    if mrf.n_variables != n_variables or (rows is None) != (learned.weight is None):
+        raise ValueError(f"{name} must return {n_variables} variables, rows and their weight")
+    if not isinstance(history, dict):
+        raise TypeError(f"history of {name} must be a dict, got {history!r:.80}")
+    sizes = {"marginals": len(mrf.theta), "rho": mrf.n_edges}
+    if rows is not None:
+        sizes["weight"] = len(mrf._check_labels(rows)) + 1
+    for part, size in sizes.items():
+        values = check.vector(getattr(learned, part), f"{part} of {name}", size)
+        if np.any((values < 0) | (values > 1 + 1e-9)):
+            raise ValueError(f"{part} of {name} must be between 0 and 1")
     return learned._replace(mrf=mrf)
+
+
+def _given_edges(edges, name="edges"):
+    """A name, or an array of integers of which nothing else is known."""
+    if edges is None or (isinstance(edges, str) and edges not in ("complete", "tree")):
+        raise ValueError(
+            f"{name} must be 'complete', 'tree', an array of shape (n_edges, 2), [] for none, or a "
+            f"networkx graph; got {edges!r}"
+        )
+    if isinstance(edges, str):
+        return edges
+    return integers(list(edges.edges()) if hasattr(edges, "edges") else edges, name, 2)
+
+
+def _given_states(n_states, name="n_states"):
+    """None for "auto", else an array of integers, without axes for one of all columns."""
+    if check.is_auto(n_states):
+        return None
+    given = as_array(n_states, name)
+    if given.dtype.kind not in "iu" or given.ndim > 1:
+        raise ValueError(f"{name} must be 'auto', an integer or one per column, got {n_states!r}")
+    return given
 
 
 # States of a variable, and entries of all tables of pairs, that still fit into memory.
@@ -122,19 +139,10 @@ class MRFLearner(Parameterized):
     [[0, 1]]
     """
 
-    edges: object = "tree"
+    edges: _given_edges = "tree"
     _: KW_ONLY
-    pseudocount: float = 1.0
-    n_states: object = "auto"
-
-    def _check(self):
-        if check.not_negative(self.pseudocount, "pseudocount") == 0:
-            raise ValueError(
-                "pseudocount must be positive: potentials would be -inf for unseen pairs"
-            )
-        check.strength(self.pseudocount, "pseudocount")
-        _given_states(self.n_states)
-        _given_edges(self.edges)
+    pseudocount: check.strength = 1.0
+    n_states: _given_states = "auto"
 
     def learn(self, X, sample_weight=None):
         """Learn potentials; returns a `LearnedMRF`.
@@ -146,7 +154,7 @@ class MRFLearner(Parameterized):
         sample_weight : array-like of shape (n_samples,), default=None
             Weight k of a row counts as k copies of it.
         """
-        self._check()
+        check_parameters(self)
         X = check_states(X, check.table)
         weight = check.sample_weight(sample_weight, len(X))
         states = _states(X)[weight > 0]
@@ -156,9 +164,8 @@ class MRFLearner(Parameterized):
         n_entries = len(pairs) * float(n_states.max()) ** 2  # tables are padded to one shape
         if n_entries > MOST_ENTRIES:
             raise ValueError(
-                f"the columns of X have up to {n_states.max()} states, so that the tables of "
-                f"{len(pairs)} pairs would have {n_entries:.3g} entries: merge states, or give "
-                f"edges"
+                f"X has up to {n_states.max()} states, so that tables of {len(pairs)} pairs would "
+                f"have {n_entries:.3g} entries: merge states, or give edges"
             )
         counts = _Counts(states, n_states, weight, float(self.pseudocount), pairs)
         missing = (states < 0).any()
@@ -173,8 +180,7 @@ class MRFLearner(Parameterized):
         outcome = drive(run, tol=EM_GAIN, max_iter=EM_ROUNDS)
         if outcome.status is Status.TIME_LIMIT:
             warn(
-                f"time_limit ended the learning of potentials after {outcome.n_iter} rounds, which "
-                f"still gained more than {EM_GAIN:g} nats per row each: increase time_limit",
+                f"time_limit ended the learning after {outcome.n_iter} rounds: increase it",
                 ConvergenceWarning,
             )
         answer = run.solution()._replace(history=outcome.history)
@@ -200,7 +206,7 @@ class _Counts:
         return _Counts(self.states, self.n_states, self.weight, self.pseudocount, pairs)
 
     def information(self):
-        return np.array([_information(table) for table in self.edge]).reshape(-1)
+        return np.array([float((table * _ratios(table)).sum()) for table in self.edge])
 
     def closed_form(self):
         node, edge, pairs = self.node, self.edge, self.pairs
@@ -218,7 +224,7 @@ class _Counts:
         states = self.states[:, columns]
         seen = (states >= 0).all(axis=1)
         states, weight = states[seen], self.weight[seen]
-        places = states[:, 0] if len(columns) == 1 else states[:, 0] * n_states[1] + states[:, 1]
+        places = np.ravel_multi_index(tuple(states.T), n_states)
         counts = np.bincount(places, weights=weight, minlength=int(n_states.prod()))
         return smoothed(counts.reshape(n_states), self.pseudocount), weight.sum()
 
@@ -228,14 +234,12 @@ def smoothed(counts, pseudocount):
     return (counts + pseudocount / counts.size) / (counts.sum() + pseudocount)
 
 
-def _information(table):
-    rows, columns = table.sum(axis=1), table.sum(axis=0)
-    return float((table * np.log(table / np.outer(rows, columns))).sum())
+def _ratios(table):
+    return np.log(table / np.outer(table.sum(axis=1), table.sum(axis=0)))
 
 
 def _field(node, edge, pairs, rho):
-    ratios = [np.log(table / np.outer(table.sum(axis=1), table.sum(axis=0))) for table in edge]
-    tables = [r * t for r, t in zip(rho, ratios, strict=True)]
+    tables = [r * _ratios(table) for r, table in zip(rho, edge, strict=True)]
     return PairwiseMRF([np.log(p) for p in node], pairs, tables or None)
 
 
@@ -329,10 +333,7 @@ def _states(X):
     # As checks of scikit-learn want it.
     prefix = "Negative values in data passed to fit: "
     refuse(X < 0, ". States count from 0; mark missing entries by NaN", prefix)
-    refuse(
-        X > MOST_STATES,
-        ", and that many states have no room in memory: number the states from 0 by OrdinalEncoder",
-    )
+    refuse(X > MOST_STATES, ", too many states for the memory: number them by OrdinalEncoder")
     states = X.astype(np.int64)
     refuse(
         states != X,
@@ -345,57 +346,26 @@ def _states(X):
     return np.where(missing, -1, states)
 
 
-def _given_states(n_states):
-    """None for "auto", else an array of integers, without axes for one of all columns."""
-    if check.is_auto(n_states):
-        return None
-    given = as_array(n_states, "n_states")
-    if given.dtype.kind not in "iu" or given.ndim > 1:
-        raise ValueError(
-            f"n_states must be 'auto', an integer or one integer per column, got {n_states!r}"
-        )
-    return given
-
-
 def _numbers_of_states(states, n_states):
     seen = states.max(axis=0) + 1
     n_states = _given_states(n_states)
     if n_states is None:
         return seen
-    if n_states.ndim == 0:
-        n_states = np.full(len(seen), n_states)
-    if n_states.shape != seen.shape:
-        raise ValueError(
-            f"n_states must be one integer per column of X, {len(seen)} of them, got {n_states!r}"
-        )
+    if n_states.shape not in ((), seen.shape):
+        raise ValueError(f"n_states must be one integer per column ({len(seen)}), got {n_states!r}")
     if n_states.max() > MOST_STATES:
         raise ValueError(f"n_states must be at most {MOST_STATES}, got {n_states.max()}")
+    n_states = np.broadcast_to(n_states, seen.shape).astype(np.int64)
     if np.any(n_states < seen):
         i = int(np.argmax(n_states < seen))
         raise ValueError(f"n_states[{i}] is {n_states[i]}, but column {i} of X holds {seen[i] - 1}")
-    return n_states.astype(np.int64)
-
-
-def _given_edges(edges):
-    """A name, or an array of integers of which nothing else is known."""
-    if isinstance(edges, str):
-        if edges not in ("complete", "tree"):
-            raise ValueError(
-                f"edges must be 'complete', 'tree', an array of shape (n_edges, 2) or a networkx "
-                f"graph; got {edges!r}"
-            )
-        return edges
-    if edges is None:
-        raise ValueError("edges must be 'complete', 'tree', an array or a graph; [] means none")
-    if hasattr(edges, "edges"):
-        edges = list(edges.edges())
-    return integers(edges, "edges", 2)
+    return n_states
 
 
 def _pairs(edges, n_variables):
     edges = _given_edges(edges)
     if isinstance(edges, str):
-        return np.array(list(combinations(range(n_variables), 2)), np.int64).reshape(-1, 2)
+        return np.stack(np.triu_indices(n_variables, 1), axis=1)
     pairs = check_edges(edges, n_variables)
     # In the order of first appearance, as the random field has them.
     pairs = np.sort(pairs, axis=1)
@@ -412,9 +382,10 @@ class ForestRows:
     def __init__(self, mrf: PairwiseMRF):
         self._scores, self._oracle = mrf.scores(), TreeMaxProduct()
         self.unary, *self._forest = self._oracle._forest(self._scores)
+        self._sizes = *self.unary.shape, self._scores.n_edges
 
     def batches(self, rows):
-        (n, k), n_edges = self.unary.shape, self._scores.n_edges
+        n, k, n_edges = self._sizes
         size = max(1, ENTRIES_AT_ONCE // (n * k + n_edges * k * k))
         return [slice(a, a + size) for a in range(0, len(rows), size)]
 
@@ -424,7 +395,7 @@ class ForestRows:
         return np.where(seen, self.unary, -np.inf)
 
     def _sums(self, rows, node, edge):
-        (n, k), n_edges = self.unary.shape, self._scores.n_edges
+        n, k, n_edges = self._sizes
         starts, none = n * np.arange(len(rows) + 1), np.zeros(len(rows), np.int64)
         samples = self._given(rows).reshape(-1, k), starts, none, none + n_edges
         return sum_product.tree_marginals_batch(*samples, *self._forest, node, edge)
@@ -440,7 +411,7 @@ class ForestRows:
         those of pairs, (n_edges, n_states, n_states) with axes as in ``mrf.edges``, None without
         weights; and the logarithm of the total potential of the completions of each row.
         """
-        (n, k), n_edges = self.unary.shape, self._scores.n_edges
+        n, k, n_edges = self._sizes
         node, edge = np.empty((len(rows) * n, k)), np.empty((len(rows) * n_edges, k, k))
         total = self._sums(rows, node, edge)
         if np.any(total == -np.inf):

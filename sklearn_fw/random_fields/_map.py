@@ -51,11 +51,6 @@ def solve_factor_program(graph, seconds):
     return labels, max(bound, value)
 
 
-def n_equations(graph):
-    sizes = np.diff(graph.factor_start)
-    return float(sum(len(scope) * size for scope, size in zip(graph.scopes, sizes)))
-
-
 def _equations(graph, allowed):
     """Sums of variables are one, those of factors the marginals of their variables."""
     from scipy.sparse import csc_array
@@ -136,11 +131,10 @@ class RegionSearch:
 
     def _region(self, labels, root):
         """The labels with those of a region around a variable replaced by the best ones."""
-        if self._thickness > 0:
-            layer = self._layers(root)
         while self._thickness > 0:
             if time_left() <= 0.0:
                 raise TimeoutError
+            layer = self._layers(root)
             period = 1 + int(self._rng.integers(1, self._thickness + 1))
             free = layer % period != int(self._rng.integers(period))
             found = self._solved(free, labels)
@@ -297,7 +291,7 @@ def _as_pairs(field):
     return n_edges * float(k) ** 2 <= MOST_PAIRS and seconds <= MESSAGES_SHARE * time_left()
 
 
-def _eliminated(eliminate, reason):
+def eliminated(eliminate, reason):
     """What ``eliminate()`` returns, and why; None and why not where time ends."""
     try:
         with part_of_time(EXACT_SHARE):
@@ -317,7 +311,7 @@ def _find_in_pairs(mrf, oracle, start):
         choice = choose(mrf, 3.0 * EXACT_SHARE * time_left())
         found, reason = None, choice.reason
         if choice.sums:
-            found, reason = _eliminated(lambda: choice.oracle.argmax(scores, start), reason)
+            found, reason = eliminated(lambda: choice.oracle.argmax(scores, start), reason)
         if found is None:
             found = _approximate(mrf, scores, start)
         labels, value, bound = found
@@ -347,7 +341,7 @@ def _find_in_factors(graph, oracle, first=False):
     size = f"tables of up to {reduced.elimination.found.largest:,} numbers"
     cost, reason = reduced.elimination.cost(), f"exact by elimination: {size}"
     if oracle is None and cost <= 3.0 * EXACT_SHARE * time_left() and np.isfinite(cost):
-        labels, reason = _eliminated(reduced.best, reason)
+        labels, reason = eliminated(reduced.best, reason)
         if labels is not None:
             return labels, None, reason
     elif oracle is None:
@@ -379,6 +373,7 @@ def _refined(graph, labels, bound, first=False):
     soft.theta = soften(graph, [])
     search, pays = RegionSearch(soft, graph.theta == -np.inf, np.random.default_rng(0)), True
     is_endless = time_left() == np.inf
+    n_equations = float(np.diff(graph._strides.indptr) @ np.diff(graph.factor_start))
 
     def value():
         return _score(graph, labels) - graph.constant
@@ -401,7 +396,7 @@ def _refined(graph, labels, bound, first=False):
         if is_over() or (is_endless and number == ROUNDS):
             break
         seconds = min(longer * PROGRAM_SECONDS, PROGRAM_SHARE * time_left())
-        if n_equations(graph) > EQUATIONS_PER_SECOND * seconds or not pays:
+        if n_equations > EQUATIONS_PER_SECOND * seconds or not pays:
             pays = True
             continue
         gap, before = bound - value(), labels

@@ -12,7 +12,7 @@ from .._core.loop import IterativeMethod, drive
 from .._core.result import History, Status
 from ._choice import Inference, Request, unfinished
 from ._estimator import MarginalsEstimator
-from ._objective import Products
+from ._objective import Products, distributions
 
 
 class MeanFieldMarginals(MarginalsEstimator):
@@ -104,38 +104,33 @@ class MeanFieldMarginals(MarginalsEstimator):
         rng = check.random_state(self.random_state)
         run, history = Ascent(field), History()
         options = request.loop_options(self, lambda: {"n_iter_": history.n_iter})
-        best, best_bound, outcome = None, -math.inf, None
+        found, size = [], field.node_start[-1]
         for start in range(self.n_init):
-            run.start(rng if start else None)
-            history.common["start"] = start
-            ended = drive(run, history=history, **options)
-            q, bound = run.solution()
-            history.amend(objective=bound)
-            # Starts that meet at one optimum differ by rounding only: the first of them counts.
-            if best is None or bound - best_bound > 1e-12 * abs(bound):
-                best, best_bound, outcome = q, bound, ended
-            if ended.status is Status.STOPPED or budget_now().is_spent:
+            # By the potentials of the variables alone, then uniform ones of the simplex.
+            logs = np.log(rng.standard_exponential(size)) if start else field.theta[:size]
+            run.q, history.common["start"] = distributions(field, logs), start
+            outcome = drive(run, history=history, **options)
+            found.append((run.products.bound(run.q), run.q, outcome))
+            history.amend(objective=found[-1][0])
+            if outcome.status is Status.STOPPED or budget_now().is_spent:
                 break
+        # Starts that meet at one optimum differ by rounding only: the first of them counts.
+        least = max(bound - 1e-12 * abs(bound) for bound, _, _ in found)
+        best_bound, best, outcome = next(end for end in found if end[0] >= least)
         if best_bound == -math.inf and request.known is not None:
             best, best_bound = run.products.above(request.known)
             history.amend(objective=best_bound)
         outcome = outcome._replace(n_iter=history.n_iter, history=history.columns())
-        notes = unfinished(
-            outcome, f"probabilities still change by more than tol={self.tol:g} in a pass"
-        )
+        state = f"probabilities still change by more than tol={self.tol:g} in a pass"
+        notes = unfinished(outcome, state)
         if best_bound == -math.inf:
             text = (
-                f"all of {start + 1} starts end with positive probability for what potentials of "
+                f"all of {len(found)} starts end with positive probability for what potentials of "
                 f"-inf forbid, so the bound is -inf: increase n_init"
             )
             notes = [ConvergenceWarning(text)]
-        return Inference(
-            run.products.marginals(best),
-            best_bound,
-            lower=best_bound,
-            attributes=outcome.attributes(),
-            notes=notes,
-        )
+        marginals, attributes = run.products.marginals(best), outcome.attributes()
+        return Inference(marginals, best_bound, np.inf, best_bound, attributes, notes)
 
     def _draw(self, n_samples, rng):
         below = np.cumsum(self.marginals_, axis=1)
@@ -149,22 +144,12 @@ class Ascent(IterativeMethod):
     certificate = "change"
 
     def __init__(self, mrf):
-        self.mrf, self.products = mrf, Products(mrf)
+        self.products = Products(mrf)
         self.order = np.arange(mrf.n_variables)
-
-    def start(self, rng):
-        """Take new distributions: uniform ones of the simplex, or without rng one by potentials."""
-        size, first = self.mrf.node_start[-1], self.mrf.node_start[:-1]
-        if rng is None:
-            top = np.maximum.reduceat(self.mrf.theta[:size], first)
-            weight = np.exp(self.mrf.theta[:size] - np.repeat(top, self.mrf.n_states))
-        else:
-            weight = rng.standard_exponential(size)
-        self.q = weight / np.repeat(np.add.reduceat(weight, first), self.mrf.n_states)
 
     def step(self):
         change = self.products.ascend(self.order, self.q)
         return {"change": change if change < math.inf else None}
 
     def solution(self):
-        return self.q, self.products.bound(self.q)
+        return self.q

@@ -120,11 +120,10 @@ class MiniBucketMarginals(MarginalsEstimator):
         run = _Passes(reduced, limit)
         outcome = drive(run, **request.loop_options(self, lambda: {"n_iter_": run.n_passes}))
         if run.is_loose or run.buckets.limit < limit:
-            limit_now = 1 if run.is_loose else run.buckets.limit
             text = (
                 f"time_limit leaves no room for tables of max_table_size={limit}: those of a split "
-                f"bucket have at most {limit_now} numbers; increase time_limit for a "
-                f"closer bound"
+                f"bucket have at most {1 if run.is_loose else run.buckets.limit} numbers; increase "
+                f"time_limit for a closer bound"
             )
             notes.append(ConvergenceWarning(text))
         marginals = reduced.expand(*run.solution())
@@ -132,9 +131,8 @@ class MiniBucketMarginals(MarginalsEstimator):
         lower = Products(field).bound(marginals[: field.node_start[-1]])
         if not (run.buckets.n_split or run.is_loose):
             lower = upper
-        notes += unfinished(
-            outcome, f"the bound still falls by more than tol={self.tol:g} in a pass"
-        )
+        state = f"the bound still falls by more than tol={self.tol:g} in a pass"
+        notes += unfinished(outcome, state)
         attributes = {**outcome.attributes(), "n_split_": run.buckets.n_split}
         return Inference(marginals, upper, upper, min(lower, upper), attributes, notes)
 
@@ -151,10 +149,8 @@ class _Passes(IterativeMethod):
     def step(self):
         """Sum up with new shifts, which are kept if the bound falls."""
         if self.directions is not None:
-            self.buckets.shifts = [
-                shift + self.length * direction
-                for shift, direction in zip(self.shifts, self.directions)
-            ]
+            moves = zip(self.shifts, self.directions)
+            self.buckets.shifts = [shift + self.length * move for shift, move in moves]
         self.n_passes += 1
         try:
             bound = self.constant + self.buckets.upper_bound()
@@ -165,8 +161,8 @@ class _Passes(IterativeMethod):
         except TimeoutError:
             if self.beliefs is None:
                 self.is_loose = True
-                self.bound = self.constant + self.buckets.loose_bound()
-                self.beliefs = self.buckets.loose_beliefs()
+                bound, self.beliefs = self.buckets.loose()
+                self.bound = self.constant + bound
             return {"dual_objective": self.bound, "change": None}
         if found is None:
             self.length *= SHORTER
@@ -203,7 +199,7 @@ class _Bucket(NamedTuple):
     variable: int
     turn: int  # of the parts of this bucket
     inputs: tuple  # numbers of tables
-    scope: tuple  # variables of the product, the one that leaves last of all
+    scope: list  # variables of the product, ascending as in all tables
     output: int  # number of the table that is left
 
 
@@ -246,7 +242,7 @@ class MiniBuckets:
             for turn, (inputs, together) in enumerate(self._split(sorted(at[v]), limit)):
                 output = len(self.scopes)
                 self.scopes.append(tuple(sorted(together - {v})))
-                bucket = _Bucket(v, turn, tuple(inputs), (*self.scopes[output], v), output)
+                bucket = _Bucket(v, turn, tuple(inputs), sorted(together), output)
                 self._buckets.append(bucket)
                 for i in self.scopes[output]:
                     at[i] = (at[i] - set(inputs)) | {output}
@@ -278,15 +274,11 @@ class MiniBuckets:
 
     # ---- sums ----------------------------------------------------------------------------------
 
-    def loose_bound(self):
-        """Log Z from above without the constant: sums for variables, the largest of each table."""
-        n = len(self.sizes)
-        sums = sum(np.logaddexp.reduce(block) for block in self.given[:n])
-        return float(sums + sum(table.max() for table in self.given[n:]))
-
-    def loose_beliefs(self):
-        """Probabilities of the states of each variable and each table, looked at alone."""
-        return [np.exp(t - np.logaddexp.reduce(t, axis=None)) for t in self.given]
+    def loose(self):
+        """Log Z from above without the constant, and beliefs, by each variable and table alone."""
+        n, sums = len(self.sizes), [np.logaddexp.reduce(t, axis=None) for t in self.given]
+        bound = sum(sums[:n]) + sum(table.max() for table in self.given[n:])
+        return float(bound), [np.exp(t - total) for t, total in zip(self.given, sums)]
 
     def upper_bound(self):
         """Log Z from above, with the shifts of the moment; without the constant."""
@@ -294,12 +286,12 @@ class MiniBuckets:
         self._tables = [*self.given, *[None] * len(self._buckets)]
         for bucket in self._buckets:
             self._in_time()
-            table, weight = self._product(bucket)
-            top = np.max(table, axis=-1, keepdims=True)
+            table, weight, axis = self._product(bucket)
+            top = np.max(table, axis=axis, keepdims=True)
             top[top == -np.inf] = 0.0
             with np.errstate(divide="ignore"):
-                sums = np.log(np.exp((table - top) / weight).sum(axis=-1))
-            self._tables[bucket.output] = weight * sums + top[..., 0]
+                sums = np.log(np.exp((table - top) / weight).sum(axis=axis))
+            self._tables[bucket.output] = weight * sums + top.squeeze(axis)
         self._tops = [t for t in range(self.n_given, len(self.scopes)) if not self.scopes[t]]
         return float(sum(self._tables[t] for t in self._tops))
 
@@ -311,18 +303,16 @@ class MiniBuckets:
         of_parts = [np.empty_like(shift) for shift in self.shifts]
         for bucket in reversed(self._buckets):
             self._in_time()
-            table, weight = self._product(bucket)
-            message = self._tables[bucket.output][..., None]
+            table, weight, axis = self._product(bucket)
+            message = np.expand_dims(self._tables[bucket.output], axis)
             share = np.exp((table - np.where(message > -np.inf, message, 0.0)) / weight)
-            share *= found[bucket.output][..., None]
+            share *= np.expand_dims(found[bucket.output], axis)
             found[bucket.output] = None
-            axes = {i: a for a, i in enumerate(bucket.scope)}
             for t in bucket.inputs:
-                kept = [axes[i] for i in self.scopes[t]]
-                others = tuple(a for a in range(share.ndim) if a not in kept)
-                # What is left has its axes in the order of the bucket's scope.
-                found[t] = share.sum(axis=others).transpose(np.argsort(np.argsort(kept)))
-            of_parts[bucket.variable][bucket.turn] = share.sum(axis=tuple(range(share.ndim - 1)))
+                others = [a for a, i in enumerate(bucket.scope) if i not in self.scopes[t]]
+                found[t] = share.sum(axis=tuple(others))
+            others = tuple(a for a in range(share.ndim) if a != axis)
+            of_parts[bucket.variable][bucket.turn] = share.sum(axis=others)
         return found[: self.n_given], of_parts
 
     def _in_time(self):
@@ -330,18 +320,12 @@ class MiniBuckets:
             raise TimeoutError
 
     def _product(self, bucket):
-        v = bucket.variable
-        table = np.zeros([self.sizes[i] for i in bucket.scope])
-        table += self.shifts[v][bucket.turn]
-        place = {i: a for a, i in enumerate(bucket.scope)}
-        for t in bucket.inputs:
-            axes = [place[i] for i in self.scopes[t]]
-            order = np.argsort(axes)
-            shape = [1] * table.ndim
-            for i in self.scopes[t]:
-                shape[place[i]] = self.sizes[i]
-            table += self._tables[t].transpose(order).reshape(shape)
-        return table, 1.0 / len(self.shifts[v])
+        """The product, its weight and the axis of the variable that leaves."""
+        v, table = bucket.variable, np.zeros([self.sizes[i] for i in bucket.scope])
+        factors = [((v,), self.shifts[v][bucket.turn])]
+        for scope, factor in factors + [(self.scopes[t], self._tables[t]) for t in bucket.inputs]:
+            table += factor.reshape([self.sizes[i] if i in scope else 1 for i in bucket.scope])
+        return table, 1.0 / len(self.shifts[v]), bucket.scope.index(v)
 
     def directions(self, of_parts):
         """Directions of the shifts in which the beliefs of parts come to agree."""
@@ -350,7 +334,6 @@ class MiniBuckets:
             weight = 1.0 / len(beliefs)
             with np.errstate(divide="ignore"):
                 logs = np.log(beliefs)
-            certain = np.any(logs < IMPOSSIBLE, axis=0)  # forbidden, or as good as that
-            logs[:, certain] = 0.0
+            logs[:, np.any(logs < IMPOSSIBLE, axis=0)] = 0.0  # forbidden, or as good as that
             found.append(weight * (logs.mean(axis=0) - logs))
         return found

@@ -59,9 +59,8 @@ class Products:
         return q, self.bound(q)
 
     def bound(self, q):
-        return self._field.constant + belief_propagation.product_bound(
-            self._layout, self._field.theta, q
-        )
+        bound = belief_propagation.product_bound(self._layout, self._field.theta, q)
+        return self._field.constant + bound
 
     def marginals(self, q):
         """Products of the distributions of variables for every factor, in the order of theta."""
@@ -71,16 +70,22 @@ class Products:
         return np.concatenate([q, *tables])
 
 
+def distributions(field, logs):
+    """One distribution of each variable, in proportion to exp of numbers in the order of theta."""
+    first = field.node_start[:-1]
+    weight = np.exp(logs - np.repeat(np.maximum.reduceat(logs, first), field.n_states))
+    return weight / np.repeat(np.add.reduceat(weight, first), field.n_states)
+
+
 def make_layout(field):
-    lengths = np.array([len(scope) for scope in field.scopes], np.int64)
-    scope = np.array([i for scope in field.scopes for i in scope], np.int64)
+    scope, start = field._strides.indices, field._strides.indptr
     return belief_propagation.Layout(
         n_states=field.n_states,
         node_start=field.node_start,
         factor_start=field.factor_start,
-        scope_start=starts_of(lengths),
+        scope_start=start,
         scope=scope,
-        factor=np.repeat(np.arange(len(lengths)), lengths),
+        factor=np.repeat(np.arange(field.n_factors), np.diff(start)),
         message_start=starts_of(field.n_states[scope]),
         place_start=starts_of(np.bincount(scope, minlength=field.n_variables)),
         place=np.argsort(scope, kind="stable"),
@@ -131,7 +136,7 @@ def trw_objective(mu, mrf, rho, *, return_gradient=False):
     """
     if not isinstance(mrf, PairwiseMRF):
         raise TypeError(f"mrf must be a PairwiseMRF, got {type(mrf).__name__}")
-    energy = make_energy(mrf, check.array(rho, "rho"))
+    energy = make_energy(mrf, check.vector(rho, "rho", mrf.n_edges))
     mu = mrf._check_marginals(mu)
     value = mrf.constant + trw.value(energy, mu)
     if not check.flag(return_gradient, "return_gradient"):
@@ -143,18 +148,12 @@ def trw_objective(mu, mrf, rho, *, return_gradient=False):
 
 def uniform_marginals(mrf):
     pairs = mrf.n_states[mrf.edges].prod(axis=1)
-    return np.concatenate(
-        [np.repeat(1.0 / mrf.n_states, mrf.n_states), np.repeat(1.0 / pairs, pairs)]
-    )
+    sizes = np.concatenate([mrf.n_states, pairs])
+    return np.repeat(1.0 / sizes, sizes)
 
 
 def make_energy(mrf, rho, *, theta=None, floor=0.0):
-    rho = np.asarray(rho, dtype=np.float64)
-    if rho.shape != (mrf.n_edges,):
-        raise ValueError(f"rho must have shape (n_edges,) = ({mrf.n_edges},), got {rho.shape}")
-    node = 1.0 - np.bincount(
-        mrf.edges.ravel(), weights=np.repeat(rho, 2), minlength=mrf.n_variables
-    )
+    node = 1.0 - np.bincount(mrf.edges.ravel(), np.repeat(rho, 2), mrf.n_variables)
     pairs = mrf.n_states[mrf.edges].prod(axis=1)
     entropy = np.concatenate([np.repeat(node, mrf.n_states), np.repeat(rho, pairs)])
     theta = mrf.theta if theta is None else theta

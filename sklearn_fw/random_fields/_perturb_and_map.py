@@ -7,12 +7,15 @@ import numpy as np
 from sklearn.utils.parallel import delayed
 
 from .._core import check
+from .._core.oracle import checked
 from .._core.scores import PairwiseScores
 from .._core.threads import parallel
-from ._choice import Inference, choose_oracle, pairs_of
+from ..inference import resolve_oracle
+from ._choice import Inference, choose, pairs_of
 from ._estimator import MarginalsEstimator
 from ._fields import PairwiseMRF
 from ._map import allowed_labelling
+from ._objective import distributions
 
 
 class PerturbAndMAPMarginals(MarginalsEstimator):
@@ -111,8 +114,7 @@ class PerturbAndMAPMarginals(MarginalsEstimator):
     n_jobs: int | None = None
     random_state: object = None
 
-    def _allowed(self, field, share=0.5):
-        return None  # its labelings show it
+    _finds_allowed = True
 
     def infer(self, field, request=None):
         mrf, n_samples, n_copies = field, self.n_samples, self.n_copies
@@ -125,7 +127,13 @@ class PerturbAndMAPMarginals(MarginalsEstimator):
         marginals = _shares(mrf, labels)
         if conditioning:
             logs = np.mean([draw.conditional for draw in draws], axis=0)
-            marginals[: len(logs)] = _softmax(mrf, logs)
+            top = np.maximum.reduceat(logs, mrf.node_start[:-1])
+            if top.min() == -np.inf:
+                raise ValueError(
+                    f"the oracle found no allowed labelling of variable {top.argmin()}: pass an "
+                    f"exact one"
+                )
+            marginals[: len(logs)] = distributions(mrf, logs)
         visited = mrf.score(np.unique(labels.reshape(-1, mrf.n_variables), axis=0))
         numbers = np.arange(1, n_samples + 1)
         calls = np.cumsum([draw.n_calls for draw in draws])
@@ -149,7 +157,8 @@ class PerturbAndMAPMarginals(MarginalsEstimator):
 
     def _solve(self, field, n_samples, rng, n_copies, conditioning):
         """The oracle and a `Draw` for each perturbation; noise is made here, whatever n_jobs is."""
-        oracle, size = choose_oracle(self.oracle, field), field.node_start[-1]
+        size, is_auto = field.node_start[-1], check.is_auto(self.oracle)
+        oracle = choose(field).oracle if is_auto else checked(resolve_oracle(self.oracle))
         # One after the other: a million at once would take all memory, and no interrupt.
         noise = (rng.gumbel(size=size) - np.euler_gamma for _ in range(n_samples))
         draws = parallel(self.n_jobs, prefer="threads")(
@@ -174,7 +183,7 @@ def _draw(field, oracle, noise, n_copies, conditioning):
     """The `Draw` of one perturbation; ``noise`` is added to the potentials of variables."""
     theta = field.theta.copy()
     theta[: len(noise)] += noise
-    scores = field._scores_of(theta)
+    scores = field.scores(theta)
     labels, value, _ = oracle.argmax(scores)
     labels = field._check_labels(labels[None])[0]
     if not conditioning or value == -np.inf:
@@ -227,15 +236,3 @@ def _shares(mrf, labels):
     counts = np.bincount(node.ravel(), minlength=len(mrf.theta)) / (n_samples * n_copies)
     counts += np.bincount(edge.ravel(), minlength=len(mrf.theta)) / (n_samples * n_copies**2)
     return counts
-
-
-def _softmax(mrf, logs):
-    first = mrf.node_start[:-1]
-    top = np.maximum.reduceat(logs, first)
-    if np.any(top == -np.inf):
-        raise ValueError(
-            f"the oracle found no allowed labelling for any state of variable {np.argmin(top)} in "
-            f"some draw: pass an exact one"
-        )
-    weights = np.exp(logs - np.repeat(top, mrf.n_states))
-    return weights / np.repeat(np.add.reduceat(weights, first), mrf.n_states)

@@ -4,7 +4,7 @@ import numpy as np
 
 from ..inference import FactorElimination
 from ._choice import NOTHING_ALLOWED
-from ._conditioning import collect, given
+from ._conditioning import remaining
 
 # Nats below the best entry of its table, for what -inf forbids, where a method needs numbers.
 SOFT = 30.0
@@ -53,19 +53,11 @@ class Reduced:
         is_free[0] |= not is_free.any()  # there is nothing to do for no variable
         self.free = np.flatnonzero(is_free)
         fixed = np.where(is_free, -1, [kept[0] for kept in self.states])
-        unary = field.unary
-        constant = sum(
-            (float(unary[i][fixed[i]]) for i in np.flatnonzero(~is_free)), field.constant
-        )
-        self.unary = [unary[i][self.states[i]] for i in self.free]
-        factors = list(given(zip(field.scopes, field.tables), fixed, self.states))
-        # Of each factor of the field, the variables that are left of its scope.
-        self.keys = [key for key, _ in factors]
-        merged, self.constant = collect(self.unary, factors, constant)
+        # Keys are of each factor of the field the variables that are left of its scope.
+        self.unary, merged, self.constant, self.keys = remaining(field, fixed, self.states)
         self.scopes, self.tables = list(merged), list(merged.values())
-        self.elimination = FactorElimination(
-            self.unary, self.scopes, self.tables, max_table_size, N_ORDERS
-        )
+        parts = self.unary, self.scopes, self.tables
+        self.elimination = FactorElimination(*parts, max_table_size, N_ORDERS)
 
     def graph(self):
         factors = list(zip(self.scopes, self.tables))
@@ -129,18 +121,13 @@ def soften(mrf, notes):
     forbidden = mrf.theta == -np.inf
     if not forbidden.any():
         return mrf.theta
-    theta = mrf.theta.copy()
-    blocks = [*mrf.node_blocks(theta), *mrf.factor_blocks(theta)]
-    tops, ranges = [], []
-    for block in blocks:
-        finite = block[block > -np.inf]
-        if not finite.size:
-            raise ValueError("a table of potentials is -inf everywhere: no labelling is allowed")
-        tops.append(finite.max())
-        ranges.append(tops[-1] - finite.min())
-    penalty = SOFT + float(np.sum(ranges))
-    for block, top in zip(blocks, tops, strict=True):
-        block[block == -np.inf] = top - penalty
+    starts = np.concatenate([mrf.node_start, mrf.factor_start[1:]])
+    tops = np.maximum.reduceat(mrf.theta, starts[:-1])
+    if tops.min() == -np.inf:
+        raise ValueError("a table of potentials is -inf everywhere: no labelling is allowed")
+    lows = np.minimum.reduceat(np.where(forbidden, np.inf, mrf.theta), starts[:-1])
+    penalty = SOFT + float(np.sum(tops - lows))
+    theta = np.where(forbidden, np.repeat(tops, np.diff(starts)) - penalty, mrf.theta)
     notes.append(
         UserWarning(
             f"{int(forbidden.sum())} of {len(theta)} potentials are -inf (hard constraints): they "

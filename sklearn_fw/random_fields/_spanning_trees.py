@@ -78,17 +78,19 @@ def spanning_tree_probabilities(
     >>> spanning_tree_probabilities(triangle_with_tail, 4, [2.0, 1.0, 1.0, 1.0]).round(4)
     array([0.8, 0.6, 0.6, 1. ])
     """
-    edges, n_variables = _graph(edges, n_variables)
+    n_variables = check.integer(n_variables, "n_variables", 1)
+    edges = np.ascontiguousarray(check_edges(edges, n_variables))
     if n_trees is not None:
         if weights is not None:
             raise ValueError("weights are for exact probabilities: leave out weights or n_trees")
         n_trees = check.integer(n_trees, "n_trees", 1)
         return _drawn(edges, n_variables, n_trees, check.random_state(random_state))
-    weights = np.ones(len(edges)) if weights is None else _check_weights(weights, len(edges))
-    if np.any(weights < 0) or not np.all(np.isfinite(weights)):
-        raise ValueError("weights must be finite and not negative")
     if not len(edges):
         return np.empty(0)
+    weights = np.ones(len(edges)) if weights is None else weights
+    weights = check.vector(weights, "weights", len(edges))
+    if np.any(weights < 0):
+        raise ValueError(f"weights must not be negative, got {weights.min()}")
     largest = weights.max()
     weights = np.maximum(weights / largest, WEIGHT_FLOOR) if largest > 0 else np.ones(len(edges))
     order = _elimination_order(edges, n_variables)
@@ -110,8 +112,7 @@ def check_edge_probabilities(rho, edges, n_variables):
     Bounds on log Z hold only there. What `SpanningTrees` finds out has a tolerance of 1e-6; what
     rounding led outside is clipped. Errors call them rho_init, as the parameter of estimators.
     """
-    edges, n_variables = _graph(edges, n_variables)
-    rho = _check_weights(rho, len(edges), "rho_init")
+    rho = check.vector(rho, "rho_init", len(edges))
     trees = SpanningTrees(edges, n_variables)
     if not trees.contains(rho, TOLERANCE):
         raise ValueError(
@@ -158,14 +159,14 @@ def starting_rho(rho_init, mrf, request, random_state, *others):
         return check_edge_probabilities(rho_init, mrf.edges, mrf.n_variables), False
     else:
         rho_init = "matrix_tree_weighted"
+    options = {}
     if rho_init == "sampled":
-        n_trees, rng = N_TREES, random_state
-        graph = mrf.edges, mrf.n_variables
-        return spanning_tree_probabilities(*graph, n_trees=n_trees, random_state=rng), False
-    if rho_init == "matrix_tree_weighted" and request.learned is not None:
-        return request.learned.rho, True
-    weights = None if rho_init == "matrix_tree" else edge_coupling_weights(mrf)
-    return spanning_tree_probabilities(mrf.edges, mrf.n_variables, weights), False
+        options = {"n_trees": N_TREES, "random_state": random_state}
+    elif rho_init == "matrix_tree_weighted":
+        if request.learned is not None:
+            return request.learned.rho, True
+        options = {"weights": edge_coupling_weights(mrf)}
+    return spanning_tree_probabilities(mrf.edges, mrf.n_variables, **options), False
 
 
 class TreeChoice(FrankWolfe):
@@ -178,49 +179,22 @@ class TreeChoice(FrankWolfe):
 
     def __init__(self, mrf, rho, solve, rule=None):
         self.trees = Iterate(SpanningTrees(mrf.edges, mrf.n_variables), start=rho, known=True)
-        super().__init__([self.trees], "fw", rule or later_open_loop)
+        # From i = 1 on: a first step of one would make probabilities zero.
+        later = lambda state: open_loop_step(state.n_iter + 1, 1.0, 1.0)  # noqa: E731
+        super().__init__([self.trees], "fw", rule or later)
         self.mrf, self.solve, self.value = mrf, solve, 0.0
 
-    @property
-    def rho(self):
+    def solution(self):
         return self.trees.point
 
     def look(self):
-        self.trees.point, mu = self.solve(self.rho, self.n_iter)
+        self.trees.point, mu = self.solve(self.trees.point, self.n_iter)
         self.trees.look(-self.mrf.mutual_information(mu))
-
-    def solution(self):
-        return self.rho, self.rho_gap
 
     @property
     def rho_gap(self):
         """How much lower the bound might become, to first order."""
         return max(self.dual_gap, 0.0)
-
-
-def later_open_loop(state):
-    """2 / (i + 2) from i = 1 on: a first step of one would make probabilities zero."""
-    return open_loop_step(state.n_iter + 1, 1.0, 1.0)
-
-
-def tree_gap(mrf, mu, rho):
-    choice = TreeChoice(mrf, rho, lambda rho, i: (rho, mu))
-    choice.step()
-    return choice.rho_gap
-
-
-def _graph(edges, n_variables):
-    n_variables = check.integer(n_variables, "n_variables", 1)
-    return np.ascontiguousarray(check_edges(edges, n_variables)), n_variables
-
-
-def _check_weights(weights, n_edges, name="weights"):
-    weights = check.array(weights, name, finite=None)
-    if weights.shape != (n_edges,):
-        raise ValueError(f"{name} must have shape (n_edges,) = ({n_edges},), got {weights.shape}")
-    if np.any(np.isnan(weights)):
-        raise ValueError(f"{name} must not hold NaN")
-    return weights
 
 
 def _elimination_order(edges, n_variables):

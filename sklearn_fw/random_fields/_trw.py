@@ -1,5 +1,6 @@
 """Tree-reweighted marginals by Frank-Wolfe."""
 
+import functools
 import math
 from dataclasses import KW_ONLY
 
@@ -8,7 +9,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.metaestimators import available_if
 
 from .._core import check
-from .._core.budget import part_of_time, time_left
+from .._core.budget import time_left
 from .._core.loop import get_logger
 from .._core.oracle import checked
 from .._core.result import Outcome, Status
@@ -18,9 +19,10 @@ from ..optim.domains import LocalPolytope, MarginalPolytope
 from ._choice import EXACT_SHARE, Choice, Inference, Request, choose, exact_inference, pairs_of
 from ._estimator import MarginalsEstimator
 from ._frank_wolfe import BarrierFrankWolfe, TRWRun, tighten
+from ._map import eliminated
 from ._objective import Products
 from ._reduced import soften
-from ._spanning_trees import starting_rho, tree_gap
+from ._spanning_trees import TreeChoice, starting_rho
 
 RHO_ITERATIONS = 10  # problems solved for a given random field, as in the paper
 
@@ -192,15 +194,13 @@ class TRWMarginals(MarginalsEstimator):
             answer = _closed_form(mrf, learned)
             return self._told("closed_form", "a learned field maximises its own bound", answer)
         if choice.sums:
-            try:
-                with part_of_time(EXACT_SHARE):
-                    answer = exact_inference(mrf, choice.oracle)
-                rho = np.ones(mrf.n_edges) if is_forest(mrf.edges, mrf.n_variables) else None
-                answer.attributes.update(_no_search(choice.oracle, rho))
-                return self._told("exact", choice.reason, answer)
-            except TimeoutError:
-                reason = f"approximate: time_limit ended what was to be {choice.reason}"
-                choice = Choice(BestOf(), False, reason)
+            sums = functools.partial(exact_inference, mrf, choice.oracle)
+            answer, reason = eliminated(sums, choice.reason)
+            if answer is not None:
+                own_rho = np.ones(mrf.n_edges) if is_forest(mrf.edges, mrf.n_variables) else None
+                answer.attributes.update(_no_search(choice.oracle, own_rho))
+                return self._told("exact", reason, answer)
+            choice = Choice(BestOf(), False, reason)
         notes = []
         theta = soften(mrf, notes)
         polytope = LocalPolytope(mrf.n_states, mrf.edges)
@@ -210,14 +210,12 @@ class TRWMarginals(MarginalsEstimator):
         if is_known:
             run.upper = 0.0  # this rho's bound is known: the potentials were made from it
         # Fields of incomplete rows, which come without tasks, have other variables.
-        if self.warm_start and tasks is not None and self._fits(mrf):
-            run.resume(self.vertices_, self.weights_, self.delta_)
+        before = getattr(self, "vertices_", None) if self.warm_start and tasks is not None else None
+        if before is not None and np.array_equal(pairs_of(self.mrf_).n_states, mrf.n_states):
+            run.resume(before, self.weights_, self.delta_)
         budget = request.loop_options(self, lambda: {"n_oracle_calls_": run.n_calls})
-        del budget["tol"]
-        max_calls = math.inf if self.max_oracle_calls is None else self.max_oracle_calls
-        rho, rho_gap, status = tighten(
-            run, rho, n_rho_iter=n_rho_iter, max_calls=max_calls, **budget
-        )
+        budget["max_calls"] = self.max_oracle_calls or math.inf
+        rho, rho_gap, status = tighten(run, rho, n_rho_iter=n_rho_iter, **budget)
         answer = self._answer_of(run, rho, rho_gap, status, notes, known is not None)
         return self._told("frank_wolfe", choice.reason, answer)
 
@@ -232,22 +230,18 @@ class TRWMarginals(MarginalsEstimator):
         mrf, oracle = run.mrf, getattr(run.polytope, "oracle", None)
         history = run.history.columns()
         history.pop("stopping_gap", None)
-        attributes = {
+        vertices = run.labellings if oracle is not None else None
+        attributes = _no_search(oracle, rho, rho_gap, vertices, run.alpha.copy())
+        attributes |= {
             "dual_gap_": run.gap,
             "estimated_gap_": run.estimated_gap,
-            "rho_": rho,
-            "rho_gap_": rho_gap,
             "delta_": run.delta,
-            "vertices_": run.labellings if oracle is not None else None,
-            "weights_": run.alpha.copy(),
             "n_oracle_calls_": run.n_calls,
-            "oracle_": oracle,
             **Outcome(status, run.history.n_iter, history).attributes(),
         }
         # On weakly coupled fields independent variables say more than a few hundred labelings do.
         lower = max(run.lower, Products(mrf).bound(run.mu))
-        failure = None if run.gap <= self.tol else _advice(run, status, self.tol)
-        failure = failure or _forbidden(run, lower > -math.inf or has_allowed, self.tol)
+        failure = _failure(run, status, self.tol, lower > -math.inf or has_allowed)
         attributes["converged_"] = failure is None
         if failure is not None and status is not Status.STOPPED:
             notes.append(ConvergenceWarning(failure))
@@ -280,15 +274,6 @@ class TRWMarginals(MarginalsEstimator):
             raise ValueError("local_search finds labellings: it needs polytope='marginal'")
         return solver, solver.local_search == "icm"
 
-    def _fits(self, mrf):
-        """Whether the mixture of the previous fit is one of labelings of this random field."""
-        before = getattr(self, "mrf_", None)
-        return (
-            before is not None
-            and self.vertices_ is not None
-            and np.array_equal(pairs_of(before).n_states, mrf.n_states)
-        )
-
 
 def _no_search(oracle, rho, rho_gap=0.0, vertices=None, weights=None):
     """Attributes of an answer that is exact: nothing was searched for."""
@@ -308,34 +293,24 @@ def _no_search(oracle, rho, rho_gap=0.0, vertices=None, weights=None):
 
 def _closed_form(mrf, learned):
     """Inference in a field that was made from its own marginals: objective and bound are zero."""
-    rho_gap = tree_gap(mrf, learned.marginals, learned.rho)
-    attributes = _no_search(None, learned.rho, rho_gap, learned.rows, learned.weight)
+    choice = TreeChoice(mrf, learned.rho, lambda rho, i: (rho, learned.marginals))
+    choice.step()
+    attributes = _no_search(None, learned.rho, choice.rho_gap, learned.rows, learned.weight)
     lower = float(np.logaddexp.reduce(mrf.score(learned.rows)))
     return Inference(learned.marginals, 0.0, 0.0, lower, attributes)
 
 
-def _forbidden(run, has_allowed, tol):
-    """What is wrong with an answer of small gap where potentials are -inf, or None."""
-    if not has_allowed:
-        return (
-            f"certified gap {run.gap:.3g}, but no labelling was found that the potentials of -inf "
-            f"allow, and the lower bound on log Z is -inf: lower tol={tol:g}, or take "
-            f"polytope='marginal' with an exact oracle"
-        )
-    weight = run.forbidden_weight()
-    if weight > 0.0:
-        return (
-            f"certified gap {run.gap:.3g}, but a weight of {weight:.2g} is on labellings that the "
-            f"potentials of -inf forbid: lower tol={tol:g}, or take an exact oracle"
-        )
-    return None
-
-
-def _advice(run, status, tol):
+def _failure(run, status, tol, has_allowed):
+    """What the answer lacks, and the remedy; None for nothing."""
     gap = f"certified gap {run.gap:.3g}" if math.isfinite(run.gap) else "no certified gap"
-    text = (
-        f"{gap} (estimated {run.estimated_gap:.3g}), tol={tol:g}, after {run.n_calls} oracle calls"
-    )
-    if status is Status.CONVERGED:
-        return f"{text}: the oracle finds no better labelling but proves nothing; take an exact one"
-    return f"{text}: increase max_iter, max_oracle_calls or time_limit, or loosen tol"
+    gap += f" (estimated {run.estimated_gap:.3g}), tol={tol:g}, after {run.n_calls} oracle calls"
+    weight, remedy = run.forbidden_weight(), "lower tol, or take an exact oracle over 'marginal'"
+    if run.gap > tol and status is Status.CONVERGED:
+        return f"{gap}: the oracle finds no better labelling but proves nothing; take an exact one"
+    if run.gap > tol:
+        return f"{gap}: increase max_iter, max_oracle_calls or time_limit, or loosen tol"
+    if not has_allowed:
+        return f"{gap}, but no labelling was found that -inf allows: {remedy}"
+    if weight > 0.0:
+        return f"{gap}, but a weight of {weight:.2g} is on labellings that -inf forbids: {remedy}"
+    return None

@@ -6,7 +6,7 @@ import numpy as np
 
 from .._core import check
 from .._core.files import check_path, damage, read_text
-from .._core.scores import as_array, integers
+from .._core.scores import integers
 
 LARGEST_EXPONENT = 700.0  # exp of it and of its negative are normal numbers of float64
 MOST_PARTS = 10_000  # factors written for one table
@@ -26,10 +26,7 @@ def read_field(path):
     n_variables = tokens.integer("the number of variables", 1)
     n_states = [tokens.integer("a number of states", 1) for _ in range(n_variables)]
     if sum(n_states) > len(tokens.words) + FREE_STATES:
-        tokens.fail(
-            f"the variables have {sum(n_states)} states in all, but the file holds "
-            f"{len(tokens.words)} numbers"
-        )
+        tokens.fail(f"the variables have {sum(n_states)} states in all, but few numbers follow")
     scopes = _read_scopes(tokens, n_variables)
     unary = [np.zeros(k) for k in n_states]
     factors, constant = [], np.zeros(1)
@@ -60,15 +57,11 @@ def read_solution(path):
         tokens.fail(f"the file must start with MAR, PR, MAP or MPE, got {kind!r}")
     try:
         return _read_solution(tokens, kind)
-    except ValueError as error:
-        # Older files have the number of evidence samples first; read those that have one.
+    except ValueError:
         if tokens.words[1:2] != ["1"]:
             raise
-        tokens.next = 2
-        try:
-            return _read_solution(tokens, kind)
-        except ValueError:
-            raise error from None
+    tokens.next = 2  # older files have the number of evidence samples first, here one
+    return _read_solution(tokens, kind)
 
 
 class _Tokens:
@@ -101,22 +94,14 @@ class _Tokens:
         word = self.word()
         value = _integer_or_minus(word)
         if not minimum <= value <= maximum:
-            wanted = f">= {minimum}"
-            if maximum < LARGEST_INTEGER or len(word) > len(str(LARGEST_INTEGER)):
-                wanted = f"from {minimum} to {maximum}"
-            self.fail(f"{what} must be an integer {wanted}, got {word!r:.60}")
+            self.fail(f"{what} must be an integer from {minimum} to {maximum}, got {word!r:.60}")
         return value
 
     def numbers(self, n, what, minimum=0.0):
         """The next n words, or all that are left for None, as finite numbers."""
         stop = len(self.words) if n is None else self.next + n
         words = self.words[self.next : stop]
-        try:
-            if "_" in self.text:  # Python takes 1_0 for 10
-                raise ValueError
-            values = np.array(words, dtype=np.float64)
-        except ValueError:
-            values = np.array([_number_or_nan(word) for word in words])
+        values = np.fromiter(map(number_or_nan, words), np.float64)
         wrong = ~((values >= minimum) & (values < np.inf))
         if wrong.any():
             place = int(wrong.argmax())
@@ -132,9 +117,9 @@ class _Tokens:
             self.fail(f"the file should end here, but goes on with {self.word()!r}")
 
 
-def _number_or_nan(word):
+def number_or_nan(word):
     try:
-        return float(word) if "_" not in word else np.nan
+        return float(word) if "_" not in word else np.nan  # Python takes 1_0 for 10
     except ValueError:
         return np.nan
 
@@ -187,12 +172,9 @@ def _read_tables(tokens, scopes, n_states):
 def _counts_samples(text):
     """Whether evidence begins with the number of samples on a line, and has a line for each."""
     first, *samples = [line.split() for line in text.splitlines() if line.strip()] or [[]]
-    return (
-        len(first) == 1
-        and len(samples) > 0
-        and first[0] == str(len(samples))
-        and all(len(s) == 1 + 2 * _integer_or_minus(s[0]) for s in samples)
-    )
+    if not samples or first != [str(len(samples))]:
+        return False
+    return all(len(s) == 1 + 2 * _integer_or_minus(s[0]) for s in samples)
 
 
 def _read_observed(tokens):
@@ -200,10 +182,9 @@ def _read_observed(tokens):
     for _ in range(tokens.integer("the number of observed variables", 0)):
         variable = tokens.integer("an observed variable", 0)
         state = tokens.integer(f"the state of variable {variable}", 0)
-        if observed.setdefault(variable, state) != state:
-            tokens.fail(
-                f"variable {variable} is observed in states {observed[variable]} and {state}"
-            )
+        before = observed.setdefault(variable, state)
+        if before != state:
+            tokens.fail(f"variable {variable} is observed in states {before} and {state}")
     return observed
 
 
@@ -226,9 +207,7 @@ def _read_solution(tokens, kind):
 def _read_marginals(tokens, variable):
     row = tokens.numbers(tokens.integer("a number of states", 1), "a probability")
     if not abs(row.sum() - 1.0) <= min(ROUNDING * len(row), MOST_ROUNDING) + 1e-9:
-        tokens.fail(
-            f"the probabilities of variable {variable} must sum to one, they sum to {row.sum():.6g}"
-        )
+        tokens.fail(f"probabilities of variable {variable} must sum to one, not {row.sum():.6g}")
     return row
 
 
@@ -242,13 +221,11 @@ def write_field(mrf, path):
         blocks.append(("0", np.array([mrf.constant])))
     scopes, tables = [], []
     for scope, block in blocks:
-        finite = block[block > -np.inf]
-        n_parts = max(1, int(np.ceil(np.abs(finite).max(initial=0.0) / LARGEST_EXPONENT)))
+        largest = np.abs(block[block > -np.inf]).max(initial=0.0)
+        n_parts = max(1, int(np.ceil(largest / LARGEST_EXPONENT)))
         if n_parts > MOST_PARTS:
-            raise ValueError(
-                f"mrf has a log-potential of {np.abs(finite).max():.6g}, beyond what files of "
-                f"exponentials can hold, {MOST_PARTS * LARGEST_EXPONENT:g}: scale it"
-            )
+            most = f"{MOST_PARTS * LARGEST_EXPONENT:g}"
+            raise ValueError(f"mrf has a log-potential of {largest:.6g}, above {most}: scale it")
         rows = np.exp(np.atleast_2d(block) / n_parts).tolist()
         table = "\n".join(" ".join(map(repr, row)) for row in rows)
         scopes += [scope] * n_parts
@@ -269,26 +246,22 @@ def write_evidence(observed, path):
 def write_solution(solution, path, kind):
     path = check_path(path)
     if check.is_auto(kind):
-        array = None if isinstance(solution, list | tuple) else as_array(solution, "data")
-        is_number = array is not None and array.ndim == 0
+        is_number = not isinstance(solution, list | tuple) and np.ndim(solution) == 0
         is_labelling = not is_number and all(np.ndim(row) == 0 for row in solution)
         kind = "PR" if is_number else "MAP" if is_labelling else "MAR"
     if kind == "PR":
         number = check.array(solution, "data", finite=True)
         if number.ndim:
             raise ValueError(f"data must be a number for PR, got shape {number.shape}")
-        words = [repr(float(number) / math.log(10.0))]
+        words = [float(number) / math.log(10.0)]
     elif kind == "MAR":
-        rows = [
-            check.array(row, f"data[{i}]")
-            for i, row in enumerate(check.items(solution, "data", "marginals"))
-        ]
-        for i, row in enumerate(rows):
-            if row.ndim != 1 or not row.size or row.min() < 0 or abs(row.sum() - 1.0) > 1e-6:
-                raise ValueError(f"data[{i}] must hold probabilities that sum to one")
+        rows = check.items(solution, "data", "marginals")
         words = [len(rows)]
-        for row in rows:
-            words += [len(row), *map(repr, row.tolist())]
+        for i, row in enumerate(rows):
+            row = check.vector(row, f"data[{i}]")
+            if row.min() < 0 or abs(row.sum() - 1.0) > 1e-6:
+                raise ValueError(f"data[{i}] must hold probabilities that sum to one")
+            words += [len(row), *row.tolist()]
     else:
         labels = integers(solution, "data", None)
         if labels.ndim != 1 or not labels.size or labels.min() < 0:

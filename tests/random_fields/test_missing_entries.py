@@ -154,7 +154,7 @@ def test_rounds_of_learning_are_in_the_history(rng):
 
 def test_learning_ends_in_time(rng):
     X = with_holes(rng, table(rng, 200))
-    with pytest.warns(ConvergenceWarning, match="time_limit ended the learning .* after 1 rounds"):
+    with pytest.warns(ConvergenceWarning, match="time_limit ended the learning after 1 rounds"):
         trw = TRBPMarginals(time_limit=1e-9).fit(X)
     assert len(trw.learning_history_["n_iter"]) == 1
 

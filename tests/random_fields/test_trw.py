@@ -211,9 +211,9 @@ def test_gradient_is_that_of_the_objective(rng):
 @pytest.mark.parametrize(
     "mu, rho, message",
     [
-        (np.full(9, 0.5), [1.0], r"mu must have shape \(8,\), as mrf.theta, got \(9,\)"),
+        (np.full(9, 0.5), [1.0], r"mu.shape == \(9,\), expected \(8,\)"),
         (np.full(8, -0.1), [1.0], "mu must hold probabilities, from 0 to 1"),
-        (np.full(8, 0.5), [1.0, 1.0], r"rho must have shape \(n_edges,\) = \(1,\), got \(2,\)"),
+        (np.full(8, 0.5), [1.0, 1.0], r"rho.shape == \(2,\), expected \(1,\)"),
     ],
 )
 def test_points_that_do_not_fit_are_refused(mu, rho, message):

@@ -113,10 +113,10 @@ HEAD = "MARKOV\n2\n2 2\n"
     [
         ("", "line 1: the file ends too early"),
         ("LIMID\n2", "line 1: the preamble must be MARKOV or BAYES, got 'LIMID'"),
-        ("MARKOV\ntwo", "line 2: the number of variables must be an integer >= 1, got 'two'"),
+        ("MARKOV\ntwo", "line 2: the number of variables must be an integer from 1 to"),
         ("MARKOV\n2\n2", "line 3: the file ends too early"),
-        ("MARKOV\n2\n2 0\n0", "line 3: a number of states must be an integer >= 1, got '0'"),
-        (HEAD + "-1", "line 4: the number of factors must be an integer >= 0, got '-1'"),
+        ("MARKOV\n2\n2 0\n0", "line 3: a number of states must be an integer from 1 to"),
+        (HEAD + "-1", "line 4: the number of factors must be an integer from 0 to"),
         (HEAD + "2\n1 0\n3 0 1 0", "line 6: factor 1 names variable 0 twice"),
         (HEAD + "1\n1 2\n", r"line 5: a variable of factor 0 must be .* from 0 to 1, got '2'"),
         (HEAD + "1\n2 1 1\n", "line 5: factor 0 names variable 1 twice"),
@@ -151,8 +151,8 @@ def test_malformed_files_are_refused(text, message, write):
         ("solution", "PR", "line 1: the file ends too early"),
         ("solution", "PR\nhigh", "line 2: a decimal logarithm must be a number, got 'high'"),
         ("solution", "PR 2.0 3.0", "line 1: the file should end here, but goes on with '3.0'"),
-        ("solution", "MAR 1 2\n0.5", "line 2: the file ends too early"),
-        ("solution", "MAR 1 2\n0.5 -0.1", "line 2: a probability must be a number >= 0, got"),
+        ("solution", "MAR 2 2\n0.5", "line 2: the file ends too early"),
+        ("solution", "MAR 2 2\n0.5 -0.1", "line 2: a probability must be a number >= 0, got"),
     ],
 )
 def test_malformed_answers_are_refused(kind, text, message, write):
@@ -227,7 +227,7 @@ class TestSolution:
             labels = load_uai(write(text), "solution")
             assert labels.tolist() == [0, 2, 1]
             assert labels.dtype == np.int64
-        with pytest.raises(ValueError, match="line 2: a state must be an integer >= 0, got '-1'"):
+        with pytest.raises(ValueError, match="line 2: a state must be an integer from 0 to"):
             load_uai(write(f"{kind}\n2 0 -1"), "solution")
 
     @pytest.mark.parametrize(
@@ -286,7 +286,7 @@ def test_tables_that_no_memory_holds(tmp_path):
     path = tmp_path / "a.uai"
     for n, n_states in ((1, "1000000000000"), (2, "100000000 100000000")):
         path.write_text(f"MARKOV\n{n}\n{n_states}\n0\n")
-        with pytest.raises(ValueError, match=r"line 3: the variables have [0-9]* states in all, b"):
+        with pytest.raises(ValueError, match=r"line 3: the variables have [0-9]* states in all, "):
             load_uai(path)
     path.write_text("MARKOV 1  1000000  0")  # free variables may have many
     assert load_uai(path).n_states.tolist() == [1_000_000]
@@ -296,7 +296,7 @@ def test_tables_that_no_memory_holds(tmp_path):
 def test_marginals_that_do_not_sum_to_one(row, tmp_path):
     path = tmp_path / "a.MAR"
     path.write_text(f"MAR\n2\n2 0.25 0.75\n{row}\n")
-    message = "line 4: the probabilities of variable 1 must sum to one, they sum to "
+    message = "line 4: probabilities of variable 1 must sum to one, not "
     with pytest.raises(ValueError, match=message):
         load_uai(path, "solution")
 
