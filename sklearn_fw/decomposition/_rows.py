@@ -35,7 +35,7 @@ class Rows:
         n = (X[0] if isinstance(X, tuple) else X).shape[0]
         weight = np.ones(n) if self.weights is None else self.weights[i]
         if self.rule is not None:
-            weight = self.scale * weight * self.rule(np.asarray(X.sum(axis=1)).ravel())
+            weight = self.scale * weight * self.rule(X.sum(axis=1))
         return weight
 
     def weighted(self, rule):
@@ -151,8 +151,8 @@ def rows_of(estimator, views, counts, sample_weight, batch_size):
     names, data = list(views), list(views.values())
     if hasattr(data[0], "__next__"):
         raise TypeError(
-            "X is an iterator, which gives its batches once, and moments need several passes: pass "
-            "a list of batches, or a list of delayed ones that Dask loads again"
+            "X is an iterator, but moments need several passes: give a list of batches, or of "
+            "delayed ones"
         )
     owners = [estimator, *[None] * (len(data) - 1)]
     if any(map(is_batches, data)):
@@ -174,10 +174,7 @@ def _rows_of_batches(names, data, counts, owners, sample_weight):
         raise ValueError("sample_weight cannot be given with batches: repeat rows in place of it")
     data = [list_of_batches(view, name) for view, name in zip(data, names)]
     if len(data[0]) != len(data[-1]):
-        raise ValueError(
-            f"X and y must have the same batches of rows, got {len(data[0])} of X and "
-            f"{len(data[-1])} of y"
-        )
+        raise ValueError(f"X and y must have the same batches: {len(data[0])} and {len(data[-1])}")
     sizes = [
         check_view(computed(view[0]), name, is_count, owner, reset=True).shape[1]
         for view, name, is_count, owner in zip(data, names, counts, owners)
@@ -189,10 +186,7 @@ def _rows_of_batches(names, data, counts, owners, sample_weight):
         for view, name, place, is_count, size in zip(batch, names, places, counts, sizes):
             view = check_view(view, place, is_count)
             if view.shape[1] != size:
-                raise ValueError(
-                    f"{place} has {view.shape[1]} columns, {name}[0] has {size}: all batches need "
-                    "the same features"
-                )
+                raise ValueError(f"{place} has {view.shape[1]} columns, but {name}[0] has {size}")
             checked.append(view)
         _check_lengths(checked, places)
         return _joined(checked)
@@ -212,8 +206,8 @@ def _joined(items):
 def _check_lengths(views, names):
     if views[0].shape[0] != views[-1].shape[0]:
         raise ValueError(
-            f"{names[0]} and {names[-1]} are views of the same samples, row by row, but have "
-            f"inconsistent numbers of samples: {views[0].shape[0]} and {views[-1].shape[0]}"
+            f"{names[0]} and {names[-1]} have inconsistent numbers of samples: "
+            f"{views[0].shape[0]} and {views[-1].shape[0]}"
         )
 
 
@@ -224,17 +218,13 @@ def as_counts(X, name, whole):
         X = X.copy()
         X.sum_duplicates()
     if X.nnz and X.data.min() < 0.0:
-        raise ValueError(
-            f"Negative values in data passed to a model of counts: {name} must hold counts, got "
-            f"{X.data.min():g}"
-        )
+        raise ValueError(f"Negative values in data passed to a model: {name} must hold counts")
     if X.nnz and X.data.max() > 1e12:
         raise ValueError(f"{name} must hold counts up to 1e12, got {X.data.max():g}")
     if whole and np.any(X.data != np.floor(X.data)):
         raise ValueError(
-            f"{name} must hold whole numbers, got {X.data[X.data != np.floor(X.data)][0]:g}: "
-            "moments of counts need the counts themselves, so leave out weights such as tf-idf and "
-            "shares"
+            f"{name} must hold whole numbers, got {X.data[X.data != np.floor(X.data)][0]:g}: leave "
+            "out weights such as tf-idf and shares"
         )
     return X
 
