@@ -115,10 +115,9 @@ def _trigram_rows(texts):
 
 def _kind(values):
     sample = values[:: max(1, len(values) // 1000)]
-    if sum(DATE.match(v) is not None for v in sample) >= 0.9 * len(sample):
-        return "year"
-    if sum(_number(v) is not None for v in sample) >= 0.9 * len(sample):
-        return "numeric"
+    for kind, read in (("year", DATE.match), ("numeric", _number)):
+        if sum(read(value) is not None for value in sample) >= 0.9 * len(sample):
+            return kind
     return "jaccard"
 
 
@@ -153,10 +152,8 @@ def encode_values(sides, ties, tokenizer, weighting, similarity):
         for name, code in zip(kb.property_names, tie.tolist(), strict=True):
             kinds[code] = similarity.get(name, kinds.get(code))
     vocabulary = {}
-    return zip(*(
-        _encode_side(len(kb), *side, kinds, tokenizer, weighting, vocabulary)
-        for kb, side in zip(sides, kept, strict=True)
-    ))  # fmt: skip
+    shared = kinds, tokenizer, weighting, vocabulary
+    return zip(*(_encode_side(len(kb), *side, *shared) for kb, side in zip(sides, kept)))
 
 
 def _encode_side(n_entities, entities, codes, values, kinds, tokenizer, weighting, vocabulary):

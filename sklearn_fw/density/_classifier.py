@@ -4,7 +4,7 @@ from dataclasses import KW_ONLY
 
 import numpy as np
 from scipy.linalg import lapack
-from scipy.special import logsumexp, softmax
+from scipy.special import log_softmax, softmax
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
@@ -310,8 +310,7 @@ class KernelStudentTClassifier(LabelMixin, Estimator):
         X : array-like of shape (n_samples, n_features)
             Rows.
         """
-        scores = self.joint_log_scores(X) / float(self.temperature)
-        return scores - logsumexp(scores, axis=1, keepdims=True)
+        return log_softmax(self.joint_log_scores(X) / float(self.temperature), axis=1)
 
     def _log_volume(self, X):
         return log_volume(self.density_.jacobian, self.kernel_, X)[:, None]

@@ -1,6 +1,6 @@
 """Calibration functions: what a small excess of the surrogate says of the task loss."""
 
-from typing import NamedTuple
+from collections import namedtuple
 
 import numpy as np
 import scipy.linalg as sl
@@ -23,13 +23,9 @@ TINY = 1e-16  # what rounding leaves of zero
 NO_POINT = 0.25
 
 
-class _Pair(NamedTuple):
-    """The worst case of a calibration function."""
-
-    best: int  # prediction with the least risk
-    chosen: int  # prediction with the largest score
-    scores: np.ndarray  # (n_predictions,), in the space
-    probabilities: np.ndarray  # (n_labels,)
+# The worst case of a calibration function: predictions of least risk and of largest score, scores
+# (n_predictions,) in the space, and probabilities (n_labels,).
+_Pair = namedtuple("_Pair", "best chosen scores probabilities")
 
 
 def check_eps(eps, *, positive=False):
