@@ -218,10 +218,7 @@ class DiscreteICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         if moments.n_short:  # of LDA moments
             warn(f'{moments.n_short} documents with fewer than three tokens need moments="gp"')
         elif self.c0_ is None and self.refine is None and length_ratio(plain) < FIXED_LENGTHS:
-            warn(
-                "lengths of documents hardly vary, which biases cumulants: take "
-                'moments="lda", or refine="vi"'
-            )
+            warn('lengths of documents hardly vary: take moments="lda", or refine="vi"')
         or_auto = "" if isinstance(self.n_components, str) else ' (or "auto")'
         advice = f"Take fewer n_components{or_auto}, more documents"
         advice += ', or refine="vi"' if self.refine is None else ""

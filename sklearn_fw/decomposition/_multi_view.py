@@ -224,12 +224,9 @@ class MultiViewCCA(
         self.x_mean_, self.y_mean_ = moments.means
         self.intercept_ = self.y_mean_
         self._regressions = self._find_regressions(moments)
-        many = self.negative_mass_ > MUCH_NEGATIVE_MASS
-        if np.any(many):
-            warn(
-                f"{np.sum(many)} of {len(many)} components have a negative mass above "
-                f"{MUCH_NEGATIVE_MASS}: take fewer n_components, or more samples"
-            )
+        n_strange = np.sum(self.negative_mass_ > MUCH_NEGATIVE_MASS)
+        if n_strange:
+            warn(f"{n_strange} components have much negative mass: take fewer n_components")
         return self
 
     def _checked(self, moments):

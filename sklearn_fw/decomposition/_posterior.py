@@ -150,10 +150,7 @@ def _climb(rows, distributions, prior, gammas, tol, max_iter):
         distributions.update(counts)
         prior = fit_prior(prior, logs)
     else:
-        warn(
-            f"refinement had not converged after {max_iter} passes: raise max_iter or tol",
-            ConvergenceWarning,
-        )
+        warn("refinement had not converged: raise max_iter or tol", ConvergenceWarning)
     return prior, np.array(history)
 
 

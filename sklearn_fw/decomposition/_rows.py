@@ -126,13 +126,10 @@ def computed(batch):
 
 def is_batches(X):
     """Whether X is a list of matrices, or a collection of Dask, and no matrix."""
-    if _is_delayed(X):
-        return True
-    return (
-        isinstance(X, list | tuple)
-        and len(X) > 0
-        and all(sp.issparse(b) or _is_delayed(b) or getattr(b, "ndim", 0) == 2 for b in X)
-    )
+    if _is_delayed(X) or not isinstance(X, list | tuple):
+        return _is_delayed(X)
+    are = (sp.issparse(b) or _is_delayed(b) or getattr(b, "ndim", 0) == 2 for b in X)
+    return len(X) > 0 and all(are)
 
 
 def list_of_batches(X, name):
@@ -150,10 +147,7 @@ def rows_of(estimator, views, counts, sample_weight, batch_size):
     """`Rows` of views by name, all matrices or all batches; the first sets ``n_features_in_``."""
     names, data = list(views), list(views.values())
     if hasattr(data[0], "__next__"):
-        raise TypeError(
-            "X is an iterator, but moments need several passes: give a list of batches, or of "
-            "delayed ones"
-        )
+        raise TypeError("X is an iterator, but moments need several passes: give a list of batches")
     owners = [estimator, *[None] * (len(data) - 1)]
     if any(map(is_batches, data)):
         return _rows_of_batches(names, data, counts, owners, sample_weight)
@@ -175,10 +169,9 @@ def _rows_of_batches(names, data, counts, owners, sample_weight):
     data = [list_of_batches(view, name) for view, name in zip(data, names)]
     if len(data[0]) != len(data[-1]):
         raise ValueError(f"X and y must have the same batches: {len(data[0])} and {len(data[-1])}")
-    sizes = [
-        check_view(computed(view[0]), name, is_count, owner, reset=True).shape[1]
-        for view, name, is_count, owner in zip(data, names, counts, owners)
-    ]
+    views = zip(data, names, counts, owners)
+    first = [check_view(computed(view[0]), *how, reset=True) for view, *how in views]
+    sizes = [view.shape[1] for view in first]
 
     def load(batch, i):
         checked, places = [], [f"{name}[{i}]" for name in names]
@@ -204,11 +197,9 @@ def _joined(items):
 
 
 def _check_lengths(views, names):
-    if views[0].shape[0] != views[-1].shape[0]:
-        raise ValueError(
-            f"{names[0]} and {names[-1]} have inconsistent numbers of samples: "
-            f"{views[0].shape[0]} and {views[-1].shape[0]}"
-        )
+    sizes = [view.shape[0] for view in views]
+    if sizes[0] != sizes[-1]:
+        raise ValueError(f"{' and '.join(names)} have inconsistent numbers of samples: {sizes}")
 
 
 def as_counts(X, name, whole):
@@ -221,11 +212,9 @@ def as_counts(X, name, whole):
         raise ValueError(f"Negative values in data passed to a model: {name} must hold counts")
     if X.nnz and X.data.max() > 1e12:
         raise ValueError(f"{name} must hold counts up to 1e12, got {X.data.max():g}")
-    if whole and np.any(X.data != np.floor(X.data)):
-        raise ValueError(
-            f"{name} must hold whole numbers, got {X.data[X.data != np.floor(X.data)][0]:g}: leave "
-            "out weights such as tf-idf and shares"
-        )
+    broken = X.data[X.data != np.floor(X.data)]
+    if whole and len(broken):
+        raise ValueError(f"{name} must hold whole numbers, got {broken[0]:g}: no tf-idf or shares")
     return X
 
 

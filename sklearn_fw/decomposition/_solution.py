@@ -93,9 +93,8 @@ def _solve_moments(model, plain, moments, pairs, rng, spectrum=None):
     values, vectors = pairs.values, pairs.vectors
     W = (vectors / np.sqrt(values)).T
     cube = moments.third(W)
-    basis, off, n_iter = diagonalize(
-        moments, W, cube, model.algorithm, model.projections, rng, model.moments == "generalized"
-    )
+    settings = model.algorithm, model.projections, rng, model.moments == "generalized"
+    basis, off, n_iter = diagonalize(moments, W, cube, *settings)
     found = read_topics(values, vectors, basis)
     return Solution(moments, found, cube, W, values, off, n_iter, spectrum or pairs, plain)
 
@@ -117,9 +116,7 @@ def _eigenpairs(model, moments, rng, size=None):
         return _pairs_above_noise(moments, rng)
     size, largest = int(size or model.n_components), moments.n_features
     if size > largest:
-        raise ValueError(
-            f"n_components={size} must be at most the number of features, n_features={largest}"
-        )
+        raise ValueError(f"n_components={size} must be at most n_features={largest}")
     values, vectors = largest_eigenpairs(moments, size)
     n_positive = int(np.sum(values > 1e-10 * max(abs(values[0]), abs(values[-1]))))
     if n_positive < size:
@@ -137,10 +134,9 @@ def length_ratio(moments):
 def _pairs_above_noise(moments, rng):
     """Eigenpairs above the largest eigenvalue that shuffled words have beside their variances."""
     size = min(moments.n_features, MOST_COMPONENTS)
-    floor = max(
-        largest_eigenpairs(NoiseMoments(ShuffledRows(moments.rows, int(seed))), 1)[0][0]
-        for seed in rng.randint(2**31 - 1, size=2)
-    )
+    seeds = rng.randint(2**31 - 1, size=2).tolist()
+    noises = (NoiseMoments(ShuffledRows(moments.rows, seed)) for seed in seeds)
+    floor = max(largest_eigenpairs(noise, 1)[0][0] for noise in noises)
     values, vectors = largest_eigenpairs(moments, size)
     n_above = int(np.sum(values > max(floor, 1e-10 * abs(values[0]))))
     if not n_above:

@@ -230,8 +230,8 @@ def test_dask(cluster, extra):
 @pytest.mark.parametrize(
     ("parameters", "change", "message"),
     [
-        ({"n_components": 7, "moments": "gp"}, None, "n_components=7 must be at most the number"),
-        ({"n_components": 7, "moments": "lda"}, None, "n_components=7 must be at most the number"),
+        ({"n_components": 7, "moments": "gp"}, None, "n_components=7 must be at most n_features"),
+        ({"n_components": 7, "moments": "lda"}, None, "n_components=7 must be at most n_features"),
         (
             {"moments": "generalized", "algorithm": "tpm"}, None,
             'algorithm="tpm" needs a tensor',
