@@ -41,18 +41,10 @@ class Moments:
         return out - share * np.multiply.outer(center, center @ V) - times(diagonal, V)
 
 
-def _row_weights(X, weight):
-    return weight
-
-
-def _pair_weights(X, weight):
-    return _tuple_weights(X, weight)[2]
-
-
 class GPMoments(Moments):
     """Cumulants of discrete ICA with intensities of any law; row weights sum to ``n`` if given."""
 
-    weigh = staticmethod(_row_weights)
+    weigh = staticmethod(lambda X, weight: weight)
 
     def __init__(self, rows, n=None):
         self.rows, self.n_features = rows, rows.n_features
@@ -95,7 +87,7 @@ class LDAMoments(Moments):
     topics; None waits for `find_c0`.
     """
 
-    weigh = staticmethod(_pair_weights)
+    weigh = staticmethod(lambda X, weight: _tuple_weights(X, weight)[2])
 
     def __init__(self, rows, c0=None):
         self.rows, self.n_features, self.c0 = rows, rows.n_features, c0

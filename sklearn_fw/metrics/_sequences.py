@@ -4,7 +4,7 @@
 sample; ``sample_weight`` has one number per sample.
 """
 
-from typing import NamedTuple
+from collections import namedtuple
 
 import numpy as np
 from sklearn.metrics import make_scorer
@@ -14,6 +14,7 @@ from .._core import check
 from .._core.labels import check_pairs, locate
 
 MOST_DIGITS = 50  # decimals of a ratio
+PhraseScores = namedtuple("PhraseScores", "precision recall f1")
 
 
 def node_accuracy(y_true, y_pred, *, sample_weight=None):
@@ -92,14 +93,6 @@ def mean_hamming_loss(y_true, y_pred, *, normalize="node", sample_weight=None):
     if not weight @ lengths > 0:
         raise ValueError("no node to average over: every sample with positive weight is empty")
     return float(weight @ wrong / (weight @ lengths))
-
-
-class PhraseScores(NamedTuple):
-    """Precision, recall and F1 of phrases."""
-
-    precision: float
-    recall: float
-    f1: float
 
 
 def phrase_counts(y_true, y_pred, *, sample_weight=None):
@@ -262,9 +255,7 @@ def phrase_classification_report(y_true, y_pred, *, digits=3, sample_weight=None
     all      0.333   0.500  0.400     2          3        1
     node accuracy 0.667
     """
-    digits = check.integer(digits, "digits", 0)
-    if digits > MOST_DIGITS:
-        raise ValueError(f"digits must be at most {MOST_DIGITS}, got {digits}")
+    digits = check.integer(digits, "digits", 0, MOST_DIGITS)
     y_true, y_pred = (list(y) if hasattr(y, "__next__") else y for y in (y_true, y_pred))
     counts = phrase_counts(y_true, y_pred, sample_weight=sample_weight)
     totals = tuple(sum(column) for column in zip(*counts.values())) or (0, 0, 0)
@@ -301,8 +292,7 @@ def _losses(loss, y_true, y_pred):
 
 
 def _number_tags(pairs, lengths):
-    numbers = {}
-    codes = []
+    numbers, codes = {}, []
     for name, flat in zip(("y_true", "y_pred"), pairs):
         tags = flat.tolist() if isinstance(flat, np.ndarray) else flat
         for tag in tags:
