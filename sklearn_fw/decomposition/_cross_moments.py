@@ -136,10 +136,7 @@ class CrossMoments:
             outer = first[:, :, None] * second[:, None] / total**2
             targets.append(both / total - outer - np.eye(len(whitening.x)))
         if min(shares) < 0.1:
-            warn(
-                f"exponential weights leave {100 * min(shares):.2g} % of the rows with a say: take "
-                f"a smaller delta than {delta:g}, or leave out outlying rows"
-            )
+            warn(f"exponential weights leave {min(shares):.1%} of the rows: take delta < {delta:g}")
         return np.array(targets)
 
     def _scales(self, whitening, delta):

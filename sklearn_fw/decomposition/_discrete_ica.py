@@ -224,15 +224,10 @@ class DiscreteICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         advice += ', or refine="vi"' if self.refine is None else ""
         many = self.negative_mass_ > MUCH_NEGATIVE_MASS
         if np.mean(many) > MANY_TOPICS:
-            warn(
-                f"{np.sum(many)} of {len(many)} topics have a negative mass above "
-                f"{MUCH_NEGATIVE_MASS}: the moments do not see so many topics. {advice}"
-            )
+            warn(f"{np.sum(many)} of {len(many)} topics have much negative mass. {advice}")
         elif self.off_diagonality_ > MUCH_OFF_DIAGONAL:
-            warn(
-                f"no basis makes the third moment diagonal, {self.off_diagonality_:.0%} of its "
-                f"squares stay outside: the moments do not see {len(many)} topics. {advice}"
-            )
+            share = self.off_diagonality_
+            warn(f"no basis makes the third moment diagonal, {share:.0%} stay outside. {advice}")
 
     def _find_prior(self, rows, solution):
         moments, found, cube, W = solution[:4]

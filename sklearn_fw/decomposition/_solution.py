@@ -140,10 +140,7 @@ def _pairs_above_noise(moments, rng):
     values, vectors = largest_eigenpairs(moments, size)
     n_above = int(np.sum(values > max(floor, 1e-10 * abs(values[0]))))
     if not n_above:
-        raise ValueError(
-            'n_components="auto" finds no eigenvalue of X above those of shuffled words, '
-            f"{floor:.3g}: give a number of topics"
-        )
+        raise ValueError('n_components="auto" finds no eigenvalue of X above noise: give a number')
     return Spectrum(values[:n_above], vectors[:, :n_above], values, float(floor))
 
 

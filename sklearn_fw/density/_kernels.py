@@ -268,8 +268,7 @@ class OpaqueKernel:
         """Zero where the volume is constant, else a request for a decision."""
         if not self.has_constant_volume:
             raise ValueError(
-                "jacobian='auto' knows no volume element for this kernel: take jacobian=False, or "
-                "a function X -> 1/2 log det G"
+                "jacobian='auto' does not serve this kernel: take jacobian=False, or a function"
             )
         return np.zeros(len(X))
 
