@@ -160,7 +160,9 @@ class SequenceAligner(Estimator):
         kept = [self._kept(tokens) for tokens in sequences]
         for n, places in enumerate(kept):
             if not len(places):
-                raise ValueError(f"sequence {n} holds no token of the vocabulary: leave it out")
+                raise ValueError(
+                    f"sequence {n} holds no token of the vocabulary: raise max_vocabulary"
+                )
         tokens = np.concatenate([self._codes(s)[p] for s, p in zip(sequences, kept)])
         starts = starts_of([len(places) for places in kept])
         self.n_slots_ = self._find_n_slots(np.diff(starts))

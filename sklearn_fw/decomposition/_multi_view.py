@@ -252,7 +252,7 @@ class MultiViewCCA(
         if n_found < self.n_components:
             raise ValueError(
                 f"n_components={self.n_components} is more than the views share: only {n_found} "
-                "singular values of their cross-covariance are above zero; take fewer"
+                "singular values of the cross-covariance of X and y are above zero; take fewer"
             )
         return U, values, V
 
