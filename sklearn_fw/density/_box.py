@@ -85,7 +85,7 @@ class Box:
     def _quadrature(self, tol=1e-5):
         """Log integral by composite Gauss-Legendre rules, panels halved until it stands still."""
         if len(self.low) > 3:
-            raise ValueError("normalize='quadrature' is for up to 3 features of X: take 'importance'")
+            raise ValueError("normalize='importance' is for X with more than 3 features")
         panels = np.maximum(1, np.ceil(self.width / self.scale)).astype(int)
         previous = None
         while np.prod(NODES * panels.astype(float)) <= MAX_POINTS:

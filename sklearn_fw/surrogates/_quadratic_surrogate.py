@@ -253,7 +253,7 @@ class QuadraticSurrogateClassifier(ClassifierMixin, Estimator):
             distinct, states = np.unique(states, axis=0, return_inverse=True)
             if not 2 <= len(distinct) <= MOST_OUTPUTS:
                 raise ValueError(
-                    f"y has {len(distinct)} distinct outputs, but must have from 2 to {MOST_OUTPUTS} "
+                    f"y has {len(distinct)} distinct outputs, but needs from 2 to {MOST_OUTPUTS} "
                     "where task_loss is no sum over labels: take 'hamming'"
                 )
             self.outputs_ = listed = self.classes_[distinct]
