@@ -264,8 +264,7 @@ class KnowledgeBaseAligner(Estimator):
         if self.suggestions is not None and self.threshold < np.inf:
             suggested = enc.pairs_of_labels(labels, counts, self, least)[0]
             if self.beta > 0.0:
-                rare = enc.pairs_of_rare_values(values, words)
-                suggested = np.concatenate([suggested, rare])
+                suggested = np.concatenate([suggested, enc.pairs_of_rare_values(values, words)])
         limit = min(len(kb1), len(kb2)) if self.max_matches is None else self.max_matches
         found = align(
             seeds[:limit], suggested, self._graphs, self._text, self._smoothing,
@@ -291,17 +290,12 @@ class KnowledgeBaseAligner(Estimator):
         return chosen
 
     def _seed_pairs(self, texts, kept):
-        kb1, kb2 = self.kb1_, self.kb2_
         if kept is not None or not isinstance(self.seed, str | None):
             pairs = _as_pairs(self.seed if kept is None else kept, "seed")
-            for a, b in pairs:
-                for kb, e in ((kb1, a), (kb2, b)):
-                    if e not in kb._codes:
-                        raise ValueError(f"seed names {e!r:.60}, which is no entity of that side")
-            pairs = [(kb1._codes[a], kb2._codes[b]) for a, b in pairs]
-            for side in (0, 1):
-                if len({p[side] for p in pairs}) < len(pairs):
-                    raise ValueError("seed must be one to one: it has an entity twice")
+            sides = [self._codes([p[side] for p in pairs], side, "seed") for side in (0, 1)]
+            if any(len(set(codes)) < len(codes) for codes in sides):
+                raise ValueError("seed must be one to one: it has an entity twice")
+            pairs = list(zip(*sides))
         elif self.seed is None:
             pairs = []
         else:
@@ -343,10 +337,7 @@ class KnowledgeBaseAligner(Estimator):
         self.stop_reason_ = "exhausted" if full else (
             "max_matches" if len(pairs) >= limit else "threshold")  # fmt: skip
         if n_skipped:
-            warn(
-                f"{n_skipped} blocks of more than max_neighbor_pairs={self.max_neighbor_pairs} "
-                "pairs of neighbors were left out: raise it to have them scored"
-            )
+            warn(f"{n_skipped} blocks of neighbors were left out: raise max_neighbor_pairs")
         return self
 
     def predict(self, entities1):
@@ -475,11 +466,8 @@ class KnowledgeBaseAligner(Estimator):
         """Truth as a dict, of which at least one pair is of entities that both sides have."""
         kb1, kb2, truth = self.kb1_, self.kb2_, as_mapping(truth, "truth")
         if truth and not any(a in kb1._codes and b in kb2._codes for a, b in truth.items()):
-            pair, firsts = next(iter(truth.items())), (kb1.entities[0], kb2.entities[0])
-            raise ValueError(
-                "truth holds no pair of an entity of the first side and one of the second: it has "
-                f"{pair!r:.80}, and their first entities are {firsts!r:.80}"
-            )
+            pair = next(iter(truth.items()))
+            raise ValueError(f"truth holds no pair of entities of both sides, but {pair!r:.80}")
         return truth
 
     def evaluate(self, truth):
@@ -501,9 +489,8 @@ class KnowledgeBaseAligner(Estimator):
         n_right, n_judged, n_true = mapping_counts(truth, self.mapping_)
         precision, recall, f1 = precision_recall_f1(n_right, n_judged, n_true)
         strict, _, strict_f1 = precision_recall_f1(n_right, self.n_matches_, n_true)
-        return Bunch(
-            precision=precision, recall=recall, f1=f1, strict_precision=strict, strict_f1=strict_f1
-        )
+        found = {"precision": precision, "recall": recall, "f1": f1}
+        return Bunch(**found, strict_precision=strict, strict_f1=strict_f1)
 
     def score(self, truth):
         """Return the F1 score of the mapping, ``evaluate(truth).f1``.

@@ -68,10 +68,8 @@ class MatchEvidenceDisplay(Display):
             raise ValueError(f"entity1={entity1!r:.60} shares no word and no matched neighbor")
         static, beta = 1.0 - estimator.alpha_, estimator.beta
         weights = np.array([static * (1.0 - beta), static * beta, estimator.alpha_])
-        names1, names2 = (
-            {e: label or str(e) for e, label in zip(kb.entities, kb.labels, strict=True)}
-            for kb in (estimator.kb1_, estimator.kb2_)
-        )
+        sides = (zip(kb.entities, kb.labels) for kb in (estimator.kb1_, estimator.kb2_))
+        names1, names2 = ({e: label or str(e) for e, label in side} for side in sides)
         return cls(
             names1[entity1],
             [names2[c.entity2] for c in found],

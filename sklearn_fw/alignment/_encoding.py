@@ -44,23 +44,15 @@ def tie_names(first, second, pairs, what):
     for a, b in pairs.items() if isinstance(pairs, Mapping) else pairs or ():
         for known, one, side in ((first, a, "first"), (second, b, "second")):
             if one not in known:
-                raise ValueError(
-                    f"{parameter} names {one!r:.60}, which the {side} knowledge base lacks"
-                )
+                raise ValueError(f"{parameter} names {one!r:.60}, which the {side} side lacks")
         old = [tied.get((0, a)), tied.get((1, b))]
         code = next((c for c in old if c is not None), len(tied))
         tied = {key: code if c in old else c for key, c in tied.items()}
         tied[0, a] = tied[1, b] = code
     if len(first) and len(second) and not tied:
-        plural = {"relation": "relations", "property": "properties"}[what]
-        warn(
-            f"the {plural} of both sides have no name in common, so that none is compared: "
-            f"{parameter} says which mean the same"
-        )
-    return [
-        np.array([tied.get((side, n), -1) for n in names], dtype=np.int64)
-        for side, names in enumerate((first, second))
-    ]
+        warn(f"no {what} has a name that both sides share: {parameter} says which mean the same")
+    codes = ([tied.get((side, n), -1) for n in names] for side, names in enumerate((first, second)))
+    return [np.array(side, dtype=np.int64) for side in codes]
 
 
 def _sorted_rows(lists, vocabulary):
@@ -94,9 +86,8 @@ def encode_labels(texts, weighting, by_trigrams):
     labels, counts = [], []
     for lists, (indptr, words) in zip(texts, rows, strict=True):
         count = np.bincount(words, minlength=n_words)
-        idf = np.ones(n_words)
-        if weighting == "idf":
-            idf = np.log10(len(lists) / np.maximum(count, 1))
+        rarity = np.log10(len(lists) / np.maximum(count, 1))
+        idf = rarity if weighting == "idf" else np.ones(n_words)
         labels.append(_weighted(indptr, words, idf[words]))
         counts.append(count)
     return labels, counts
@@ -124,10 +115,9 @@ def _trigram_rows(texts):
 
 def _kind(values):
     sample = values[:: max(1, len(values) // 1000)]
-    if sum(DATE.match(v) is not None for v in sample) >= 0.9 * len(sample):
-        return "year"
-    if sum(_number(v) is not None for v in sample) >= 0.9 * len(sample):
-        return "numeric"
+    for kind, read in (("year", DATE.match), ("numeric", _number)):
+        if sum(read(value) is not None for value in sample) >= 0.9 * len(sample):
+            return kind
     return "jaccard"
 
 
@@ -162,10 +152,8 @@ def encode_values(sides, ties, tokenizer, weighting, similarity):
         for name, code in zip(kb.property_names, tie.tolist(), strict=True):
             kinds[code] = similarity.get(name, kinds.get(code))
     vocabulary = {}
-    return zip(*(
-        _encode_side(len(kb), *side, kinds, tokenizer, weighting, vocabulary)
-        for kb, side in zip(sides, kept, strict=True)
-    ))  # fmt: skip
+    shared = kinds, tokenizer, weighting, vocabulary
+    return zip(*(_encode_side(len(kb), *side, *shared) for kb, side in zip(sides, kept)))
 
 
 def _encode_side(n_entities, entities, codes, values, kinds, tokenizer, weighting, vocabulary):
@@ -226,15 +214,12 @@ def pairs_of_labels(labels, counts, model, threshold):
     for count in counts:
         indexed[np.argsort(-count, kind="stable")[: model.n_stop_words]] = False
     rows = [np.repeat(np.arange(len(side.totals)), np.diff(side.indptr)) for side in labels]
-    hidden = tuple(
-        np.bincount(row, side.weights * ~indexed[side.words], len(side.totals))
-        for row, side in zip(rows, labels, strict=True)
-    )
+    weights = [side.weights * ~indexed[side.words] for side in labels]
+    hidden = tuple(map(np.bincount, rows, weights, [len(side.totals) for side in labels]))
     order = np.argsort(labels[1].words, kind="stable")
     postings = starts_of(counts[1]), rows[1][order], labels[1].weights[order]
-    return suggest(
-        *labels, postings, indexed, hidden, int(model.min_shared_words), float(threshold)
-    )
+    least = int(model.min_shared_words), float(threshold)
+    return suggest(*labels, postings, indexed, hidden, *least)
 
 
 def mutual_fraction(labels, counts, model, threshold):

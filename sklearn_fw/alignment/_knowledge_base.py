@@ -85,10 +85,8 @@ class KnowledgeBase:
         return len(self.entities)
 
     def __repr__(self):
-        return (
-            f"KnowledgeBase({len(self)} entities, {len(self.relations)} relations, "
-            f"{len(self.values)} values)"
-        )
+        sizes = f"{len(self.relations)} relations, {len(self.values)} values"
+        return f"KnowledgeBase({len(self)} entities, {sizes})"
 
     def _find_labels(self, labels):
         found = [""] * len(self)
@@ -97,11 +95,8 @@ class KnowledgeBase:
                 found[self._codes[entity]] = label
             return found
         if labels is not None and labels not in self.property_names:
-            names = ", ".join(map(repr, self.property_names[:8]))
-            raise ValueError(
-                f"labels must be a dict, None or one of the properties ({names}), "
-                f"got {labels!r:.60}"
-            )
+            names = self.property_names[:8]
+            raise ValueError(f"labels must be a dict, None or one of {names}, got {labels!r:.60}")
         wanted = LABELS if labels is None else (labels,)
         names = self.property_names
         names = [local_name(p).lower() for p in names] if labels is None else names
@@ -222,8 +217,7 @@ class KnowledgeBase:
         if not hasattr(graph, "is_directed") or not hasattr(graph, "edges"):
             raise TypeError(f"graph must be a networkx graph, got {type(graph).__name__}")
         wanted = property_attrs
-        if wanted is not None:
-            wanted = set(_iterable(property_attrs, "property_attrs"))
+        wanted = None if wanted is None else set(_iterable(wanted, "property_attrs"))
         relations = [(u, d.get(relation_attr, "edge"), v) for u, v, d in graph.edges(data=True)]
         if not graph.is_directed():
             relations += [(v, r, u) for u, r, v in relations]
@@ -304,8 +298,7 @@ def _coded_values(properties, codes):
     names, rows, known = {}, {}, {}
     for t, entity, name, value in _facts(properties, "properties"):
         if isinstance(value, dict | list | tuple | set | np.ndarray):
-            raise ValueError(f"properties[{t}]: the value must be one text, number or date, got "
-                             f"{value!r:.60}")  # fmt: skip
+            raise ValueError(f"properties[{t}]: the value must be one text, got {value!r:.60}")
         code = codes.setdefault(entity, len(codes))
         if not _is_missing(value):
             whole = isinstance(value, float | np.floating) and value.is_integer()

@@ -158,12 +158,11 @@ class SequenceAligner(Estimator):
         self.vocabulary_ = self._find_vocabulary(sequences)
         self.cost_matrix_ = self._costs()
         kept = [self._kept(tokens) for tokens in sequences]
-        empty = next((n for n, places in enumerate(kept) if not len(places)), None)
-        if empty is not None:
-            raise ValueError(
-                f"sequence {empty} holds no token of the vocabulary: leave it out, or raise "
-                "max_vocabulary"
-            )
+        for n, places in enumerate(kept):
+            if not len(places):
+                raise ValueError(
+                    f"sequence {n} holds no token of the vocabulary: raise max_vocabulary"
+                )
         tokens = np.concatenate([self._codes(s)[p] for s, p in zip(sequences, kept)])
         starts = starts_of([len(places) for places in kept])
         self.n_slots_ = self._find_n_slots(np.diff(starts))
@@ -218,10 +217,7 @@ class SequenceAligner(Estimator):
         if isinstance(self.n_slots, str):
             return max(FEW_SLOTS, int(lengths.sum()))
         if self.n_slots < lengths.max():
-            raise ValueError(
-                f"n_slots == {self.n_slots}, but sequence {int(lengths.argmax())} has "
-                f"{lengths.max()} tokens that count: each needs a slot"
-            )
+            raise ValueError(f"n_slots must be at least {lengths.max()}, the longest sequence")
         return int(self.n_slots)
 
     def _search(self, problem, domain, rng):
@@ -253,10 +249,9 @@ class SequenceAligner(Estimator):
     def _describe(self, sequences, kept, starts, slots):
         self.template_slots_ = used = np.unique(slots)
         counts = self._frozen[:, used].T.astype(np.int64)
-        self.template_ = [
-            {self.vocabulary_[k]: int(row[k]) for k in np.argsort(-row, kind="stable") if row[k]}
-            for row in counts
-        ]
+        names, orders = self.vocabulary_, np.argsort(-counts, axis=1, kind="stable")
+        rows = zip(counts, orders)
+        self.template_ = [{names[k]: int(row[k]) for k in order if row[k]} for row, order in rows]
         support = counts.sum(axis=1)
         # The lowest support of which all slots fit, so that equals are not told apart
         fits = (m for m in np.unique(support) if np.sum(support >= m) <= self.n_steps)
@@ -280,10 +275,7 @@ class SequenceAligner(Estimator):
         pairs = (self.cost_matrix_ > 0).astype(np.int64) @ present
         mixed = int(np.any(present * pairs, axis=0).sum())
         if mixed:
-            warn(
-                f"{mixed} slots hold tokens of a cost above zero: with n_slots above "
-                f"{self.n_slots_} there is room to keep them apart"
-            )
+            warn(f"{mixed} slots hold tokens of a cost above zero: take n_slots > {self.n_slots_}")
 
     def fit_predict(self, sequences, y=None):
         """Steps of all tokens after `fit`, -1 for none, as a list of arrays.
@@ -304,10 +296,7 @@ class SequenceAligner(Estimator):
         kept, slots = [self._kept(tokens) for tokens in sequences], []
         for n, (tokens, places) in enumerate(zip(sequences, kept)):
             if len(places) > self.n_slots_:
-                raise ValueError(
-                    f"sequence {n} has {len(places)} tokens that count, but the template "
-                    f"{self.n_slots_} slots"
-                )
+                raise ValueError(f"sequence {n} has more tokens than the {self.n_slots_} slots")
             own = sums[self._codes(tokens)[places]]
             if len(places):
                 chosen = OrderedPlacements(own.shape).place(own.ravel())
@@ -378,9 +367,7 @@ def _check_tokens(tokens, name):
         except TypeError:
             is_token = False
         if not is_token:  # it has no hash, or equals nothing but itself
-            raise TypeError(
-                f"{name} holds {token!r:.80}, which cannot be a token: take text, numbers or tuples"
-            )
+            raise TypeError(f"{name} holds {token!r:.80}: take text, numbers or tuples as tokens")
 
 
 class Alignment(Objective):

@@ -19,9 +19,7 @@ def check_sequences(X, groups=None, name="X", n_rows=1, n_features=None):
         given = np.split(X[order], np.cumsum(counts)[:-1])
     else:
         if getattr(X, "ndim", None) == 2:
-            raise ValueError(
-                f"{name} is one array: give a list with an array per sequence, or groups as well"
-            )
+            raise ValueError(f"{name} is one array: give a list of arrays, or groups as well")
         given, order = check.items(X, name, "arrays, one per sequence"), None
     if not given:
         raise ValueError(f"{name} holds no sequence")
@@ -54,8 +52,7 @@ def check_windows(windows, lengths, n_steps):
                 entry = check.array(window, name)
                 if entry.shape != (3,) or np.any(entry % 1) or entry[0] not in range(n_steps):
                     raise ValueError(
-                        f"{name} must hold (step, first row, last row), with steps from 0 to "
-                        f"{n_steps - 1}; got {window!r:.80}"
+                        f"{name} must hold (step < {n_steps}, first, last row), got {window!r:.80}"
                     )
                 step, first, last = map(int, entry)
                 mask[max(first, 0) : max(last + 1, 0), step] = True

@@ -56,10 +56,8 @@ class AlignedScriptDisplay(Display):
             Axes to draw into; None makes a new figure.
         """
         check_fitted(estimator, kind=SequenceAligner)
-        sequences = [
-            check.items(tokens, f"sequences[{n}]", "tokens")
-            for n, tokens in enumerate(check.items(sequences, "sequences", "lists of tokens"))
-        ]
+        given = check.items(sequences, "sequences", "lists of tokens")
+        sequences = [check.items(own, f"sequences[{n}]", "tokens") for n, own in enumerate(given)]
         found = _one_each(estimator.predict(sequences), "predict", len(sequences))
         cells = []
         for tokens, labels in zip(sequences, found):
@@ -86,9 +84,8 @@ class AlignedScriptDisplay(Display):
         ax.xaxis.tick_top()
         ax.xaxis.set_label_position("top")
         style = {"ha": "center", "va": "center", "fontsize": "small"}
-        self.texts_ = [
-            ax.text(k, n, self.cells[n][k][:MOST_LETTERS], **style) for n, k in np.argwhere(there)
-        ]
+        texts = ((k, n, self.cells[n][k][:MOST_LETTERS]) for n, k in np.argwhere(there))
+        self.texts_ = [ax.text(*text, **style) for text in texts]
         return self
 
 

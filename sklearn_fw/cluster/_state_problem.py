@@ -30,23 +30,18 @@ class Clips:
                     f"clips[{n}] must have {sorted(KEYS - {'score', 't_state'})}, and may have "
                     f"'score' and 't_state'; got {sorted(map(str, clip))}"
                 )
-        names = "X_action of clips", "X_state of clips"
-        self.X_action, self.row_starts, _ = check_sequences(
-            [clip["X_action"] for clip in clips], name=names[0], n_features=n_action
-        )
-        self.X_state, self.starts, _ = check_sequences(
-            [clip["X_state"] for clip in clips], name=names[1], n_features=n_state
+        (self.X_action, self.row_starts, _), (self.X_state, self.starts, _) = (
+            check_sequences([clip[key] for clip in clips], name=f"{key} of clips", n_features=size)
+            for key, size in (("X_action", n_action), ("X_state", n_state))
         )
         self.t_action = self._vectors(clips, "t_action", self.row_starts)
         self.begin, self.end = (self._vectors(clips, k, self.starts) for k in ("start", "end"))
         middle = 0.5 * (self.begin + self.end)
         self.t_state = self._vectors(clips, "t_state", self.starts, middle)
         self.score = self._vectors(clips, "score", self.starts, np.ones(len(middle)))
-        wrong = np.flatnonzero((self.score < 0.0) | (self.score > 1.0))
-        if len(wrong):
-            n = int(np.searchsorted(self.starts, wrong[0], side="right")) - 1
-            score = self.score[wrong[0]]
-            raise ValueError(f"score of clips[{n}] must be from 0 to 1, got {score:g}")
+        for wrong in np.flatnonzero((self.score < 0.0) | (self.score > 1.0)):
+            n = int(np.searchsorted(self.starts, wrong, side="right")) - 1
+            raise ValueError(f"score of clips[{n}] must be from 0 to 1, got {self.score[wrong]:g}")
 
     @staticmethod
     def _vectors(clips, name, starts, default=None):
@@ -65,29 +60,23 @@ class Problem:
     def __init__(self, data, terms, coupling, constraint, restricted, weight):
         begin, end = (np.split(times, data.starts[1:-1]) for times in (data.begin, data.end))
         lengths = np.diff(data.row_starts)
-        masks = None
+        masks, rows = None, np.split(data.t_action, data.row_starts[1:-1])
         if restricted:
-            masks = [
-                _within(times, b.min(), e.max())[None]
-                for times, b, e in zip(np.split(data.t_action, data.row_starts[1:-1]), begin, end)
-            ]
+            masks = [_within(t, b.min(), e.max())[None] for t, b, e in zip(rows, begin, end)]
         self.T, self.M = len(data.X_action), len(data.X_state)
         self.actions = OrderedPlacements([(1, int(n)) for n in lengths], masks)
         self.states = StateChoices(begin, end, constraint)
         # Each row with the candidates of its clip: how much too late each state would be
         sizes = np.diff(data.starts)
         self.row = np.repeat(np.arange(self.T), np.repeat(sizes, lengths))
-        self.candidate = np.concatenate([
-            np.tile(np.arange(a, b), n) for (a, b), n in zip(pairwise(data.starts), lengths)
-        ])  # fmt: skip
+        self.row_offsets = starts_of(np.repeat(sizes, lengths))
+        first = np.repeat(data.starts[:-1], lengths) - self.row_offsets[:-1]
+        self.candidate = np.arange(len(self.row)) + first[self.row]
         late = data.t_state[self.candidate] - data.t_action[self.row]
         self.far = coupling / self.T * np.maximum(np.stack([late, -late], axis=1), 0.0)
-        self.row_offsets = starts_of(np.repeat(sizes, lengths))
         clip_of_row = np.repeat(np.arange(len(sizes)), lengths)
-        self.row_starts = data.row_starts
-        self.copies = StateChoices(
-            [begin[n] for n in clip_of_row], [end[n] for n in clip_of_row], constraint
-        )
+        copied = ([times[n] for n in clip_of_row] for times in (begin, end))
+        self.copies, self.row_starts = StateChoices(*copied, constraint), data.row_starts
         self.allowed = np.ones(self.T, bool) if masks is None else np.concatenate(masks, 1)[0]
         self.linear = np.repeat(weight * (1.0 - data.score) / self.M, 2)
         if terms is not None:

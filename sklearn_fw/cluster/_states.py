@@ -140,11 +140,9 @@ class JointStateActionClustering(Estimator):
         if classifiers:
             action = Classifier(data.X_action, float(self.action_reg), self.fit_intercept)
             state = Classifier(data.X_state, float(self.state_reg), self.fit_intercept)
-            rows, columns = np.divmod(np.arange(2 * M), 2)
-            terms = [
-                Term(action, slice(0, T), np.arange(T), np.zeros(T, np.int64), 1),
-                Term(state, slice(T, T + 2 * M), rows, columns, 2),
-            ]
+            first = Term(action, slice(0, T), np.arange(T), np.zeros(T, np.int64), 1)
+            second = Term(state, slice(T, T + 2 * M), *np.divmod(np.arange(2 * M), 2), 2)
+            terms = [first, second]
         return Problem(
             data, terms, float(self.coupling), self.state_constraint,
             self.restrict_action_to_candidates, float(self.candidate_scores_weight),
@@ -164,10 +162,8 @@ class JointStateActionClustering(Estimator):
             domain = Product(problem.actions, problem.states)
             if self.algorithm == "bcfw":
                 domain = Product(*problem.actions.split().domains, *problem.states.split().domains)
-            result = relax(
-                problem.objective, domain, algorithm=self.algorithm, start=x, watch=kept,
-                convex=False, **settings,
-            )  # fmt: skip
+            settings |= {"algorithm": self.algorithm, "watch": kept, "convex": False}
+            result = relax(problem.objective, domain, start=x, **settings)
         kept(result.x, result.nit, always=True)
         return kept, result
 
@@ -196,11 +192,10 @@ class JointStateActionClustering(Estimator):
         objective = problem.objective
         rows, states = kept.rows, kept.states
         self.action_locations_ = rows - data.row_starts[:-1]
-        self.action_times_ = data.t_action[rows]
-        self.labels_ = states
+        self.action_times_, self.labels_ = data.t_action[rows], states
         self.state_labels_ = np.split(states, data.starts[1:-1])
         x = problem.point(rows, states)
-        action, state = (classifier for _, classifier in objective.fitted(x))
+        (_, action), (_, state) = objective.fitted(x)
         self.action_coef_, self.action_intercept_ = action
         self.state_coef_, self.state_intercept_ = state
         self.objective_, self.best_iter_ = kept.value, kept.n_iter
@@ -250,10 +245,8 @@ class JointStateActionClustering(Estimator):
             arrays with 0, 1 or -1 for each candidate.
         """
         data, _, (rows, states, _) = self._rounded(clips)
-        return Bunch(
-            action_locations=rows - data.row_starts[:-1],
-            state_labels=np.split(states, data.starts[1:-1]),
-        )
+        labels = np.split(states, data.starts[1:-1])
+        return Bunch(action_locations=rows - data.row_starts[:-1], state_labels=labels)
 
     def score(self, clips, y=None):
         """Minus the cost of what `predict` finds, for the classifiers that were learned.

@@ -1,6 +1,7 @@
 """Moments across two views that are diagonal in the loadings, as sums over batches of rows."""
 
-from typing import NamedTuple
+from collections import namedtuple
+from functools import partial
 
 import numpy as np
 import scipy.sparse as sp
@@ -12,21 +13,13 @@ from ._moments import DENSE_UP_TO, EXTRA_COLUMNS, FORMED_UP_TO, N_POWERS, triple
 from ._rows import times, weighted_product
 
 LARGEST_EXPONENT = 300.0  # its square is still a number
-CG_TOL, CG_ITERATIONS = 1e-8, 200
+# ``x @ S12 @ y.T = I``; ``x_back`` and ``y_back`` are the inverses of ``x`` and ``y``.
+Whitening = namedtuple("Whitening", "x y x_back y_back")
 
 
-class Whitening(NamedTuple):
-    """``x @ S12 @ y.T = I``; ``x_back`` and ``y_back`` are the inverses of ``x`` and ``y``."""
-
-    x: np.ndarray
-    y: np.ndarray
-    x_back: np.ndarray
-    y_back: np.ndarray
-
-    @classmethod
-    def of(cls, U, values, V):
-        root = np.sqrt(values)
-        return cls((U / root).T, (V / root).T, U * root, V * root)
+def whiten(U, values, V):
+    root = np.sqrt(values)
+    return Whitening((U / root).T, (V / root).T, U * root, V * root)
 
 
 class CrossMoments:
@@ -39,28 +32,20 @@ class CrossMoments:
         self.pairs, self.counts, self.sizes = pairs, counts, pairs.n_features
 
         def sums(pair, weight):
-            squares = [(view.multiply(view) if sp.issparse(view) else view**2) for view in pair]
-            return (
-                weight.sum(), int(np.count_nonzero(weight)), *(view.T @ weight for view in pair),
-                *(square.T @ weight for square in squares),
-            )  # fmt: skip
+            squares = [view.multiply(view) if sp.issparse(view) else view**2 for view in pair]
+            totals = (part.T @ weight for part in (*pair, *squares))
+            return weight.sum(), int(np.count_nonzero(weight)), *totals
 
         self.n, self.n_rows, first, second, *squares = pairs.sum(sums)
         self.means = first / self.n, second / self.n
         self.squares = squares
         if self.n > 1.0:
-            self.variances = [
-                np.maximum(square - self.n * mean**2, 0.0) / (self.n - 1.0)
-                for square, mean in zip(squares, self.means)
-            ]
+            spreads = (square - self.n * mean**2 for square, mean in zip(squares, self.means))
+            self.variances = [np.maximum(spread, 0.0) / (self.n - 1.0) for spread in spreads]
 
     def apply(self, V, view=0, other=1):
         """Covariance of a view with another, or with itself, times V; one pass over the rows."""
-
-        def sums(pair, weight):
-            return (pair[view].T @ times(weight, pair[other] @ V),)
-
-        (out,) = self.pairs.sum(sums)
+        (out,) = self.pairs.sum(lambda pair, w: (pair[view].T @ times(w, pair[other] @ V),))
         outer = np.multiply.outer(self.means[view], self.means[other] @ V)
         return (out - self.n * outer) / (self.n - 1.0)
 
@@ -83,27 +68,25 @@ class CrossMoments:
             return np.linalg.solve(matrix, B) if shift else np.linalg.pinv(matrix) @ B
         scale = 1.0 / np.maximum(variances + shift, 1e-12 * (variances.max() + shift))
         A, _ = conjugate_gradients(
-            lambda rows: self.apply(rows.T, view, view).T + shift * rows, B.T, tol=CG_TOL,
-            max_iter=CG_ITERATIONS, scale=scale,
+            lambda rows: self.apply(rows.T, view, view).T + shift * rows, B.T, tol=1e-8,
+            max_iter=200, scale=scale,
         )  # fmt: skip
         return A.T
 
     def svd(self, n_components):
         """At least ``n_components`` largest singular values of S12, with vectors: U, values, V."""
         smallest, streams = min(self.sizes), self.pairs.load is not None
-        dense = smallest <= DENSE_UP_TO or 2 * n_components >= smallest
-        if dense or (streams and max(self.sizes) <= FORMED_UP_TO):
-            matrix = self.matrix()
-            if dense:
-                U, values, Vt = np.linalg.svd(matrix, full_matrices=False)
-                return U, values, Vt.T
-            return _largest(matrix, n_components)
-        if streams:
+        if smallest <= DENSE_UP_TO or 2 * n_components >= smallest:
+            U, values, Vt = np.linalg.svd(self.matrix(), full_matrices=False)
+            return U, values, Vt.T
+        if streams and max(self.sizes) > FORMED_UP_TO:
             return self._subspace(n_components)
-        operator = LinearOperator(
+        matrix = self.matrix() if streams else LinearOperator(
             self.sizes, matvec=self.apply, rmatvec=lambda v: self.apply(v, 1, 0), dtype=np.float64
-        )
-        return _largest(operator, n_components)
+        )  # fmt: skip
+        U, values, Vt = svds(matrix, n_components, v0=np.full(smallest, smallest**-0.5))
+        order = np.argsort(-values, kind="stable")
+        return U[:, order], values[order], Vt[order].T
 
     def _subspace(self, n_components):
         """Block power iterations: few passes over rows that are dear to load."""
@@ -125,11 +108,9 @@ class CrossMoments:
         Target p is ``W1 T(v_p) W2.T`` with v_p the p-th row of W1, then of W2.
         """
 
-        def sums(pair, weight):
+        def sums(pair, w):
             first, second = self._whitened(pair, whitening)
-            return (
-                triple_sum(first, times(weight, second)), triple_sum(second, times(weight, first)),
-            )  # fmt: skip
+            return triple_sum(first, times(w, second)), triple_sum(second, times(w, first))
 
         cubes = list(self.pairs.sum(sums))
         for view, is_count in enumerate(self.counts):
@@ -148,20 +129,14 @@ class CrossMoments:
         scales = self._scales(whitening, delta)
         targets, shares = [], []
         for sign in signs:
-            total, spread, first, second, both = self.pairs.sum(
-                lambda pair, weight, sign=sign: self._weighted(
-                    pair, weight, whitening, scales, sign
-                )
-            )
+            sums = partial(self._weighted, whitening, sign * scales)
+            total, spread, first, second, both = self.pairs.sum(sums)
             shares.append(np.min(total**2 / spread) / self.n)
             total = total[:, None, None]
             outer = first[:, :, None] * second[:, None] / total**2
             targets.append(both / total - outer - np.eye(len(whitening.x)))
         if min(shares) < 0.1:
-            warn(
-                f"exponential weights leave {100 * min(shares):.2g} % of the rows with a say: take "
-                f"a smaller delta than {delta:g}, or leave out outlying rows"
-            )
+            warn(f"exponential weights leave {min(shares):.1%} of the rows: take delta < {delta:g}")
         return np.array(targets)
 
     def _scales(self, whitening, delta):
@@ -175,35 +150,22 @@ class CrossMoments:
             if is_count:  # weights of counts are divided out again: keep them moderate
                 scale = np.minimum(scale, 1.0 / np.max(np.abs(W), axis=1))
             scales.append(scale)
-        return scales
+        return np.array(scales)
 
-    def _weighted(self, pair, weight, whitening, scales, sign):
+    def _weighted(self, whitening, scales, pair, weight):
         sides = self._whitened(pair, whitening)
         sums = []
         for view in range(2):
             W = whitening[view]
-            for p, scale in enumerate(sign * scales[view]):
-                probability = weight * np.exp(
-                    np.minimum(scale * sides[view][:, p], LARGEST_EXPONENT)
-                )
+            for p, scale in enumerate(scales[view]):
+                exponent = np.minimum(scale * sides[view][:, p], LARGEST_EXPONENT)
+                mass = weight * np.exp(exponent)
                 seen = list(sides)
                 if self.counts[view]:
                     W_p = W * np.exp(-scale * W[p])
                     seen[view] = pair[view] @ W_p.T - W_p @ self.means[view]
                 first, second = seen
-                sums.append(
-                    (
-                        probability.sum(),
-                        np.sum(probability**2 / np.where(weight > 0.0, weight, 1.0)),
-                        probability @ first, probability @ second,
-                        first.T @ times(probability, second),
-                    )
-                )  # fmt: skip
+                spread = np.sum(mass**2 / np.where(weight > 0.0, weight, 1.0))
+                both = first.T @ times(mass, second)
+                sums.append((mass.sum(), spread, mass @ first, mass @ second, both))
         return tuple(np.array(part) for part in zip(*sums))
-
-
-def _largest(matrix, n_components):
-    start = np.full(min(matrix.shape), min(matrix.shape) ** -0.5)
-    U, values, Vt = svds(matrix, n_components, v0=start)
-    order = np.argsort(-values, kind="stable")
-    return U[:, order], values[order], Vt[order].T

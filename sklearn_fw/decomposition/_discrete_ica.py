@@ -23,6 +23,7 @@ MUCH_NEGATIVE_MASS, MANY_TOPICS = 0.45, 0.2
 # The third moment is more nearly diagonal wherever topics came out near the true ones, and on all
 # real corpora; with half as many topics too many it is less so.
 MUCH_OFF_DIAGONAL = 0.15
+PRIORS = ("auto", "average", "likelihood", "mean_variance", "tensor")
 
 
 class DiscreteICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
@@ -160,9 +161,7 @@ class DiscreteICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
     projections: check.auto_or(check.at_least(1), "an integer", words=("canonical",)) = "canonical"
     c0: check.optional(partial(check.between, least=1e-6, most=1e6)) = None
     weighting: check.options("auto", "equal") = "auto"
-    prior_estimator: check.options("auto", "average", "likelihood", "mean_variance", "tensor") = (
-        "auto"
-    )
+    prior_estimator: check.options(*PRIORS) = "auto"
     refine: check.optional(check.options("vi")) = None
     max_iter: int = 100
     tol: float = 1e-4
@@ -192,9 +191,7 @@ class DiscreteICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
             How often each document counts; not with batches.
         """
         if self.moments == "lda" and self.prior_estimator == "mean_variance":
-            raise ValueError(
-                'prior_estimator="mean_variance" needs cumulants: take "tensor" with moments="lda"'
-            )
+            raise ValueError('prior_estimator="mean_variance" needs cumulants: take moments="gp"')
         if self.moments == "generalized" and self.algorithm == "tpm":
             raise ValueError('algorithm="tpm" needs a tensor: take "jd" with moments="generalized"')
         rng = check.random_state(self.random_state)
@@ -218,32 +215,19 @@ class DiscreteICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         return self
 
     def _warn_of_misfit(self, moments, plain):
-        if self.c0_ is not None:
-            if moments.n_short:
-                warn(
-                    f"{moments.n_short} documents with fewer than three tokens do not count for "
-                    'moments="lda"; moments="gp" uses them'
-                )
-        elif length_ratio(plain) < FIXED_LENGTHS and self.refine is None:
-            warn(
-                f"lengths of documents hardly vary (variance {plain.length_variance:.3g}, mean "
-                f'{plain.mean_length:.3g}), which biases cumulants: take moments="lda", or '
-                'refine="vi"'
-            )
+        if moments.n_short:  # of LDA moments
+            warn(f'{moments.n_short} documents with fewer than three tokens need moments="gp"')
+        elif self.c0_ is None and self.refine is None and length_ratio(plain) < FIXED_LENGTHS:
+            warn('lengths of documents hardly vary: take moments="lda", or refine="vi"')
         or_auto = "" if isinstance(self.n_components, str) else ' (or "auto")'
         advice = f"Take fewer n_components{or_auto}, more documents"
         advice += ', or refine="vi"' if self.refine is None else ""
         many = self.negative_mass_ > MUCH_NEGATIVE_MASS
         if np.mean(many) > MANY_TOPICS:
-            warn(
-                f"{np.sum(many)} of {len(many)} topics have a negative mass above "
-                f"{MUCH_NEGATIVE_MASS}: the moments do not see so many topics. {advice}"
-            )
+            warn(f"{np.sum(many)} of {len(many)} topics have much negative mass. {advice}")
         elif self.off_diagonality_ > MUCH_OFF_DIAGONAL:
-            warn(
-                f"no basis makes the third moment diagonal, {self.off_diagonality_:.0%} of its "
-                f"squares stay outside: the moments do not see {len(many)} topics. {advice}"
-            )
+            share = self.off_diagonality_
+            warn(f"no basis makes the third moment diagonal, {share:.0%} stay outside. {advice}")
 
     def _find_prior(self, rows, solution):
         moments, found, cube, W = solution[:4]
@@ -258,9 +242,8 @@ class DiscreteICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
             self.smoothing_, prior = held_out.choose(SHARES if auto else (share,))
             if self.refine is None and not held_out.is_informative and len(W) > 1:
                 warn(
-                    "documents set aside are no more probable under these topics than by the "
-                    "frequencies of words: take fewer n_components, more or longer documents, or "
-                    'refine="vi"'
+                    "documents set aside are no more probable than by the frequencies of words: "
+                    'take fewer n_components, more or longer documents, or refine="vi"'
                 )
         else:
             if kind == "likelihood" or (kind == "mean_variance" and is_lda):
@@ -279,9 +262,8 @@ class DiscreteICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         start = held_out.fit(share)[1] if check.is_auto(self.prior_estimator) else prior
         with warnings.catch_warnings():  # the fit to all documents warns for itself
             warnings.simplefilter("ignore", ConvergenceWarning)
-            distributions, trial, _ = refine_topics(
-                held_out.rest, held_out.smoothed(share), start, **settings
-            )
+            topics = held_out.smoothed(share)
+            distributions, trial, _ = refine_topics(held_out.rest, topics, start, **settings)
         reached = held_out.value(smoothed(distributions.mean(), held_out.unigram, share), trial)
         if reached < value and len(held_out.weight) >= FEWEST:
             bits = np.array([value, reached]) / (held_out.n_tokens * np.log(2.0))

@@ -41,18 +41,10 @@ class Moments:
         return out - share * np.multiply.outer(center, center @ V) - times(diagonal, V)
 
 
-def _row_weights(X, weight):
-    return weight
-
-
-def _pair_weights(X, weight):
-    return _tuple_weights(X, weight)[2]
-
-
 class GPMoments(Moments):
     """Cumulants of discrete ICA with intensities of any law; row weights sum to ``n`` if given."""
 
-    weigh = staticmethod(_row_weights)
+    weigh = staticmethod(lambda X, weight: weight)
 
     def __init__(self, rows, n=None):
         self.rows, self.n_features = rows, rows.n_features
@@ -84,11 +76,8 @@ class GPMoments(Moments):
 
 
 def _first_sums(X, weight):
-    length = np.asarray(X.sum(axis=1)).ravel()
-    return (
-        weight.sum(), int(np.count_nonzero(weight)), X.T @ weight, weight @ length,
-        weight @ length**2,
-    )  # fmt: skip
+    n_rows, length = int(np.count_nonzero(weight)), X.sum(axis=1)
+    return weight.sum(), n_rows, X.T @ weight, weight @ length, weight @ length**2
 
 
 class LDAMoments(Moments):
@@ -98,17 +87,15 @@ class LDAMoments(Moments):
     topics; None waits for `find_c0`.
     """
 
-    weigh = staticmethod(_pair_weights)
+    weigh = staticmethod(lambda X, weight: _tuple_weights(X, weight)[2])
 
     def __init__(self, rows, c0=None):
         self.rows, self.n_features, self.c0 = rows, rows.n_features, c0
 
         def sums(X, weight):
-            used, d1, d2, d3 = _tuple_weights(X, weight)
-            return (
-                used.sum(), int(np.count_nonzero(used)), np.count_nonzero(weight), X.T @ used,
-                X.T @ d1, X.T @ d2, X.T @ d3,
-            )  # fmt: skip
+            parts = _tuple_weights(X, weight)
+            n_used, n_all = int(np.count_nonzero(parts[0])), np.count_nonzero(weight)
+            return parts[0].sum(), n_used, n_all, *(X.T @ part for part in parts)
 
         self.n, self.n_rows, n_all, mean, first, *diagonals = rows.sum(sums)
         self.second_diagonal, self.third_diagonal = diagonals
@@ -174,15 +161,13 @@ class LDAMoments(Moments):
         # The function falls and rises again; far out it may be flat, so begin with a few points.
         grid = np.linspace(*limits, 6)
         best = int(np.argmin([off_diagonality(x) for x in grid]))
-        inner = grid[max(best - 1, 0)], grid[min(best + 1, 5)]
-        found = minimize_scalar(
-            off_diagonality, bounds=inner, method="bounded", options={"xatol": 0.05}
-        )
+        inner, options = (grid[max(best - 1, 0)], grid[min(best + 1, 5)]), {"xatol": 0.05}
+        found = minimize_scalar(off_diagonality, bounds=inner, method="bounded", options=options)
         self.c0 = float(np.exp(found.x))
 
 
 def _tuple_weights(X, weight):
-    length = np.asarray(X.sum(axis=1)).ravel()
+    length = X.sum(axis=1)
     used = np.where(length >= 3.0, weight, 0.0)
     length = np.maximum(length, 3.0)
     d1 = used / length

@@ -2,7 +2,6 @@
 
 from dataclasses import KW_ONLY
 from functools import partial
-from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -13,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from .._core import check
 from .._core.estimator import Estimator
 from .._core.warnings import warn
-from ._cross_moments import CrossMoments, Whitening
+from ._cross_moments import CrossMoments, whiten
 from ._diagonalization import SHEARS, JointDiagonalization, jacobi
 from ._rows import check_view, is_batches, rows_of
 
@@ -23,19 +22,11 @@ MUCH_NEGATIVE_MASS = 0.45
 COLUMNS = 256  # of a sparse view that are scored together
 
 
-class Loadings(NamedTuple):
-    """Aligned columns of two views, of unit l1 norm, and the covariances of their sources."""
-
-    x: np.ndarray
-    y: np.ndarray
-    variance: np.ndarray
-    x_rotations: np.ndarray
-    y_rotations: np.ndarray
-    negative_mass: np.ndarray
-
-
 def find_loadings(whitening, basis, counts):
-    """Loadings from the basis in which whitened targets are diagonal, largest covariance first."""
+    """Loadings of the basis in which targets are diagonal, largest covariance of sources first.
+
+    They are columns of unit l1 norm; then come covariances, rotations and negative masses.
+    """
     views = [whitening.x_back @ basis, np.linalg.solve(basis, whitening.y_back.T).T]
     rotations = [np.linalg.solve(basis, whitening.x).T, whitening.y.T @ basis]
     judged = [D for D, is_count in zip(views, counts) if is_count]
@@ -52,9 +43,9 @@ def find_loadings(whitening, basis, counts):
     norms = [sign * np.sum(np.abs(D), axis=0) for D in views]
     variance = norms[0] * norms[1]
     order = np.argsort(-variance, kind="stable")
-    x, y = ((D / norm)[:, order] for D, norm in zip(views, norms))
-    x_rotations, y_rotations = ((R * norm)[:, order] for R, norm in zip(rotations, norms))
-    return Loadings(x, y, variance[order], x_rotations, y_rotations, negative_mass[order])
+    loadings = [(D / norm)[:, order] for D, norm in zip(views, norms)]
+    rotations = [(R * norm)[:, order] for R, norm in zip(rotations, norms)]
+    return loadings, variance[order], rotations, negative_mass[order]
 
 
 class MultiViewCCA(
@@ -212,50 +203,41 @@ class MultiViewCCA(
         self._y_names = None if columns is None else [str(column) for column in columns]
         if y is None:
             raise ValueError(
-                f"{type(self).__name__} requires y to be passed, but the target y is None: y is "
-                "the second view of the same samples"
+                f"{type(self).__name__} requires y to be passed, but the target y is None"
             )
         rows = rows_of(self, {"X": X, "y": y}, self._counts, sample_weight, self.batch_size)
         moments = self._checked(CrossMoments(rows, self._counts))
         self._predict_1d = not (sp.issparse(y) or is_batches(y)) and np.asarray(y).ndim == 1
         U, values, V = self._checked_svd(moments)
         K = self.n_components
-        whitening = Whitening.of(U[:, :K], values[:K], V[:, :K])
+        whitening = whiten(U[:, :K], values[:K], V[:, :K])
         found = self._diagonalize(moments, whitening, rng)
-        loadings = find_loadings(whitening, found.basis, self._counts)
-        self.x_mixing_, self.y_mixing_ = loadings.x, loadings.y
+        found_loadings = find_loadings(whitening, found.basis, self._counts)
+        loadings, self.source_variance_, rotations, self.negative_mass_ = found_loadings
+        self.x_mixing_, self.y_mixing_ = loadings
         clipped = [_clipped(D) if is_count else D for D, is_count in zip(loadings, self._counts)]
         self.x_loadings_, self.y_loadings_ = clipped
         self.x_weights_, self.y_weights_ = U[:, :K], V[:, :K]
-        self.x_rotations_, self.y_rotations_ = loadings.x_rotations, loadings.y_rotations
-        self.source_variance_, self.negative_mass_ = loadings.variance, loadings.negative_mass
+        self.x_rotations_, self.y_rotations_ = rotations
         self.singular_values_ = values
         self.off_diagonality_, self.n_iter_ = found.off_diagonality, found.n_iter
         self.x_mean_, self.y_mean_ = moments.means
         self.intercept_ = self.y_mean_
         self._regressions = self._find_regressions(moments)
-        many = self.negative_mass_ > MUCH_NEGATIVE_MASS
-        if np.any(many):
-            warn(
-                f"{np.sum(many)} of {len(many)} components have a negative mass above "
-                f"{MUCH_NEGATIVE_MASS}: the moments do not see so many shared factors. Take fewer "
-                "n_components, or more samples"
-            )
+        n_strange = np.sum(self.negative_mass_ > MUCH_NEGATIVE_MASS)
+        if n_strange:
+            warn(f"{n_strange} components have much negative mass: take fewer n_components")
         return self
 
     def _checked(self, moments):
         if moments.n <= 2.0:
             raise ValueError(
-                f"X has n_samples={moments.n_rows} samples that count, with n_features="
-                f"{moments.sizes[0]}, of total sample_weight {moments.n:g}: third moments need "
-                "more than 2"
+                f"X has n_samples={moments.n_rows} that count, n_features={moments.sizes[0]} and a "
+                f"total sample_weight of {moments.n:g}: third moments need more than 2"
             )
         for name, variances, squares in zip("Xy", moments.variances, moments.squares):
             if not np.any(variances > 1e-13 * np.max(squares) / moments.n):
-                raise ValueError(
-                    f"{name} is constant: all of its columns have variance 0, so it shares nothing "
-                    "with the other view; give a view that varies"
-                )
+                raise ValueError(f"{name} is constant: it shares nothing with the other view")
         if self.n_components > min(moments.sizes):
             raise ValueError(
                 f"n_components={self.n_components} must be at most the number of columns of both "
@@ -269,9 +251,8 @@ class MultiViewCCA(
         n_found = int(np.sum(values > 1e-10 * max(values[0], 1e-3 * scale)))
         if n_found < self.n_components:
             raise ValueError(
-                f"n_components={self.n_components} is more than the views share: singular value "
-                f"{n_found + 1} of the cross-covariance of X and y is {values[n_found]:.3g} and "
-                f"only {n_found} are above zero; take fewer n_components, or more samples"
+                f"n_components={self.n_components} is more than the views share: only {n_found} "
+                "singular values of the cross-covariance of X and y are above zero; take fewer"
             )
         return U, values, V
 
@@ -346,12 +327,9 @@ class MultiViewCCA(
         return x_scores, y @ rotations[1] - self.y_mean_ @ rotations[1]
 
     def _checked_y(self, y, X):
-        y = check_view(y, "y", self._counts[1])
-        if y.shape != (X.shape[0], len(self.y_mean_)):
-            raise ValueError(
-                f"y must have shape ({X.shape[0]}, {len(self.y_mean_)}), one row for each of X, "
-                f"got {y.shape}"
-            )
+        y, shape = check_view(y, "y", self._counts[1]), (X.shape[0], len(self.y_mean_))
+        if y.shape != shape:
+            raise ValueError(f"y must have shape {shape}, one row for each of X, got {y.shape}")
         return y
 
     def fit_transform(self, X, y, sample_weight=None):
@@ -448,10 +426,7 @@ def _eigenvectors(targets, rng):
     mixed = np.einsum("pab,p->ab", targets, np.tile(u, len(targets) // len(u)))
     values, basis = np.linalg.eig(mixed)
     if np.any(values.imag != 0.0):
-        warn(
-            "one random target has complex eigenvalues, of which the real parts are kept: take "
-            'algorithm="nojd"'
-        )
+        warn('one random target has complex eigenvalues: take algorithm="nojd"')
         basis = np.where(values.imag < 0.0, basis.imag, basis.real)
     turned = np.linalg.solve(basis.real, targets @ basis.real)
     diagonals = np.einsum("pkk->pk", turned)

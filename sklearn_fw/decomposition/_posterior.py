@@ -1,5 +1,7 @@
 """Documents under topics: proportions, evidence bounds, probabilities, and refined topics."""
 
+from types import SimpleNamespace
+
 import numpy as np
 from scipy.optimize import minimize_scalar
 from scipy.special import digamma, gammaln, polygamma
@@ -24,11 +26,9 @@ def infer(X, topics, prior, *, tol=1e-6, max_iter=200, gamma=None):
     ``topics`` has shape (n_features, K); ``gamma`` is a start, which is changed.
     """
     if gamma is None:
-        lengths = np.asarray(X.sum(axis=1)).ravel()
-        gamma = prior + lengths[:, None] / len(prior)
-    topics_kernels.infer_proportions(
-        X.data, X.indices, X.indptr, topics, prior, gamma, tol, max_iter
-    )
+        gamma = prior + X.sum(axis=1)[:, None] / len(prior)
+    words = X.data, X.indices, X.indptr
+    topics_kernels.infer_proportions(*words, topics, prior, gamma, tol, max_iter)
     return gamma
 
 
@@ -37,12 +37,10 @@ def bounds(X, topics, prior, gamma, *, counts=None, weight=None):
 
     Expected counts of topics, times ``weight``, are added to ``counts`` (n_features, K).
     """
-    values = np.empty(X.shape[0])
+    values, words = np.empty(X.shape[0]), (X.data, X.indices, X.indptr)
     counts = np.empty((0, len(prior))) if counts is None else counts
     weight = np.ones(X.shape[0]) if weight is None else weight
-    topics_kernels.document_bounds(
-        X.data, X.indices, X.indptr, topics, prior, gamma, counts, values, weight
-    )
+    topics_kernels.document_bounds(*words, topics, prior, gamma, counts, values, weight)
     return values
 
 
@@ -86,7 +84,7 @@ class TopicDistributions:
     """
 
     def __init__(self, counts):
-        self.concentration = FIRST_CONCENTRATION
+        self.concentration, self.shape = FIRST_CONCENTRATION, counts.shape
         self.update(counts)
 
     def update(self, counts):
@@ -129,41 +127,30 @@ def refine_topics(rows, topics, prior, *, tol, max_iter):
     gammas, counts = [None] * len(rows), np.zeros(topics.shape)
     _, logs = _pass(rows, topics, prior, gammas, counts)
     distributions, prior = TopicDistributions(counts), fit_prior(prior, logs)
-
-    def improve(prior):
-        counts = np.zeros(topics.shape)
-        total, logs = _pass(rows, distributions.seen, prior, gammas, counts)
-        return total + distributions.bound, logs, lambda: distributions.update(counts)
-
-    prior, lower = _climb(improve, prior, tol, max_iter)
-    return distributions, prior, lower
+    return distributions, *_climb(rows, distributions, prior, gammas, tol, max_iter)
 
 
 def refine_prior(rows, topics, prior, *, tol, max_iter):
     """The prior of documents of largest evidence bound for given topics, and bounds of passes."""
-    gammas = [None] * len(rows)
-
-    def improve(prior):
-        return *_pass(rows, topics, prior, gammas, None), lambda: None
-
-    return _climb(improve, prior, tol, max_iter)
+    given = SimpleNamespace(
+        seen=topics, bound=0.0, shape=(0, len(prior)), update=lambda counts: None
+    )
+    return _climb(rows, given, prior, [None] * len(rows), tol, max_iter)
 
 
-def _climb(improve, prior, tol, max_iter):
+def _climb(rows, distributions, prior, gammas, tol, max_iter):
     """Passes until the bound hardly rises; what they give is that of the last bound."""
     history = []
     for _ in range(max_iter):
-        total, logs, update = improve(prior)
-        history.append(float(total))
+        counts = np.zeros(distributions.shape)
+        total, logs = _pass(rows, distributions.seen, prior, gammas, counts)
+        history.append(float(total + distributions.bound))
         if len(history) > 1 and history[-1] - history[-2] <= tol * abs(history[-1]):
             break
-        update()
+        distributions.update(counts)
         prior = fit_prior(prior, logs)
     else:
-        warn(
-            f"refinement had not converged after {max_iter} passes: raise max_iter or tol",
-            ConvergenceWarning,
-        )
+        warn("refinement had not converged: raise max_iter or tol", ConvergenceWarning)
     return prior, np.array(history)
 
 
@@ -219,28 +206,22 @@ def chib_log_likelihood(X, topics, prior, *, n_samples=1000, random_state=None):
     topics, prior = _check_topics(topics, prior)
     X = as_counts(check.table(X, accept_sparse="csr", dtype=np.float64), "X", whole=True)
     if X.shape[1] != topics.shape[1]:
-        raise ValueError(
-            f"X has {X.shape[1]} features, topics have {topics.shape[1]}: both need one vocabulary"
-        )
+        raise ValueError(f"X has {X.shape[1]} features, but topics have {topics.shape[1]}")
     n_samples = check.integer(n_samples, "n_samples", 1)
     rng = check.random_state(random_state)
-    n_burn_in = 1 + n_samples // 10
+    n_burn_in, chib = 1 + n_samples // 10, topics_kernels.chib_log_probability
     columns = np.ascontiguousarray(topics.T)
     values = np.zeros(X.shape[0])
     for i in range(X.shape[0]):
         part = slice(X.indptr[i], X.indptr[i + 1])
         n_tokens = X.data[part].sum()
         if n_tokens * (n_burn_in + n_samples) > MOST_NUMBERS:
-            raise ValueError(
-                f"X[{i}] has {n_tokens:g} tokens, too many for n_samples={n_samples}: take fewer"
-            )
+            raise ValueError(f"X[{i}] has {n_tokens:g} tokens: take fewer than {n_samples=}")
         if n_tokens:
             tokens = np.repeat(X.indices[part].astype(np.int64), X.data[part].astype(np.int64))
             uniforms = rng.random_sample((n_burn_in + n_samples, len(tokens)))
             first = rng.randint(n_samples)
-            values[i] = topics_kernels.chib_log_probability(
-                tokens, columns, prior, uniforms, n_burn_in, first
-            )
+            values[i] = chib(tokens, columns, prior, uniforms, n_burn_in, first)
     return values
 
 
@@ -251,7 +232,5 @@ def _check_topics(topics, prior):
     if np.any(topics < 0.0) or np.any(np.abs(sums - 1.0) > 1e-6):
         raise ValueError("topics must not be negative, and rows must sum to one")
     if prior.shape != (len(topics),) or np.any(prior < 1e-9) or np.any(prior > 1e9):
-        raise ValueError(
-            f"prior must hold {len(topics)} numbers from 1e-09 to 1e+09, one for each of the topics"
-        )
+        raise ValueError(f"prior must hold {len(topics)} numbers from 1e-09 to 1e+09")
     return topics / sums[:, None], prior

@@ -35,7 +35,7 @@ class Rows:
         n = (X[0] if isinstance(X, tuple) else X).shape[0]
         weight = np.ones(n) if self.weights is None else self.weights[i]
         if self.rule is not None:
-            weight = self.scale * weight * self.rule(np.asarray(X.sum(axis=1)).ravel())
+            weight = self.scale * weight * self.rule(X.sum(axis=1))
         return weight
 
     def weighted(self, rule):
@@ -126,13 +126,10 @@ def computed(batch):
 
 def is_batches(X):
     """Whether X is a list of matrices, or a collection of Dask, and no matrix."""
-    if _is_delayed(X):
-        return True
-    return (
-        isinstance(X, list | tuple)
-        and len(X) > 0
-        and all(sp.issparse(b) or _is_delayed(b) or getattr(b, "ndim", 0) == 2 for b in X)
-    )
+    if _is_delayed(X) or not isinstance(X, list | tuple):
+        return _is_delayed(X)
+    are = (sp.issparse(b) or _is_delayed(b) or getattr(b, "ndim", 0) == 2 for b in X)
+    return len(X) > 0 and all(are)
 
 
 def list_of_batches(X, name):
@@ -150,10 +147,7 @@ def rows_of(estimator, views, counts, sample_weight, batch_size):
     """`Rows` of views by name, all matrices or all batches; the first sets ``n_features_in_``."""
     names, data = list(views), list(views.values())
     if hasattr(data[0], "__next__"):
-        raise TypeError(
-            "X is an iterator, which gives its batches once, and moments need several passes: pass "
-            "a list of batches, or a list of delayed ones that Dask loads again"
-        )
+        raise TypeError("X is an iterator, but moments need several passes: give a list of batches")
     owners = [estimator, *[None] * (len(data) - 1)]
     if any(map(is_batches, data)):
         return _rows_of_batches(names, data, counts, owners, sample_weight)
@@ -174,14 +168,10 @@ def _rows_of_batches(names, data, counts, owners, sample_weight):
         raise ValueError("sample_weight cannot be given with batches: repeat rows in place of it")
     data = [list_of_batches(view, name) for view, name in zip(data, names)]
     if len(data[0]) != len(data[-1]):
-        raise ValueError(
-            f"X and y must have the same batches of rows, got {len(data[0])} of X and "
-            f"{len(data[-1])} of y"
-        )
-    sizes = [
-        check_view(computed(view[0]), name, is_count, owner, reset=True).shape[1]
-        for view, name, is_count, owner in zip(data, names, counts, owners)
-    ]
+        raise ValueError(f"X and y must have the same batches: {len(data[0])} and {len(data[-1])}")
+    views = zip(data, names, counts, owners)
+    first = [check_view(computed(view[0]), *how, reset=True) for view, *how in views]
+    sizes = [view.shape[1] for view in first]
 
     def load(batch, i):
         checked, places = [], [f"{name}[{i}]" for name in names]
@@ -189,10 +179,7 @@ def _rows_of_batches(names, data, counts, owners, sample_weight):
         for view, name, place, is_count, size in zip(batch, names, places, counts, sizes):
             view = check_view(view, place, is_count)
             if view.shape[1] != size:
-                raise ValueError(
-                    f"{place} has {view.shape[1]} columns, {name}[0] has {size}: all batches need "
-                    "the same features"
-                )
+                raise ValueError(f"{place} has {view.shape[1]} columns, but {name}[0] has {size}")
             checked.append(view)
         _check_lengths(checked, places)
         return _joined(checked)
@@ -210,11 +197,9 @@ def _joined(items):
 
 
 def _check_lengths(views, names):
-    if views[0].shape[0] != views[-1].shape[0]:
-        raise ValueError(
-            f"{names[0]} and {names[-1]} are views of the same samples, row by row, but have "
-            f"inconsistent numbers of samples: {views[0].shape[0]} and {views[-1].shape[0]}"
-        )
+    sizes = [view.shape[0] for view in views]
+    if sizes[0] != sizes[-1]:
+        raise ValueError(f"{' and '.join(names)} have inconsistent numbers of samples: {sizes}")
 
 
 def as_counts(X, name, whole):
@@ -224,18 +209,12 @@ def as_counts(X, name, whole):
         X = X.copy()
         X.sum_duplicates()
     if X.nnz and X.data.min() < 0.0:
-        raise ValueError(
-            f"Negative values in data passed to a model of counts: {name} must hold counts, got "
-            f"{X.data.min():g}"
-        )
+        raise ValueError(f"Negative values in data passed to a model: {name} must hold counts")
     if X.nnz and X.data.max() > 1e12:
         raise ValueError(f"{name} must hold counts up to 1e12, got {X.data.max():g}")
-    if whole and np.any(X.data != np.floor(X.data)):
-        raise ValueError(
-            f"{name} must hold whole numbers, got {X.data[X.data != np.floor(X.data)][0]:g}: "
-            "moments of counts need the counts themselves, so leave out weights such as tf-idf and "
-            "shares"
-        )
+    broken = X.data[X.data != np.floor(X.data)]
+    if whole and len(broken):
+        raise ValueError(f"{name} must hold whole numbers, got {broken[0]:g}: no tf-idf or shares")
     return X
 
 

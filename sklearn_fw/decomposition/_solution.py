@@ -1,6 +1,6 @@
 """Which moments are taken, how many topics, and topics and their prior from whitened moments."""
 
-from typing import NamedTuple
+from collections import namedtuple
 
 import numpy as np
 from scipy.optimize import nnls
@@ -36,51 +36,33 @@ class NoiseMoments(GPMoments):
         return *super()._second()[:3], self.variance
 
 
-class Spectrum(NamedTuple):
-    """Eigenpairs that are kept, all eigenvalues that were looked at, and the largest of noise."""
-
-    values: np.ndarray
-    vectors: np.ndarray
-    all_values: np.ndarray
-    floor: float | None
-
-
-class Solution(NamedTuple):
-    moments: object
-    found: object
-    cube: np.ndarray
-    W: np.ndarray
-    values: np.ndarray
-    off_diagonality: float
-    n_iter: int
-    spectrum: Spectrum
-    plain: GPMoments
+# Eigenpairs that are kept, all eigenvalues that were looked at, and the largest of noise.
+Spectrum = namedtuple("Spectrum", "values vectors all_values floor")
+Solution = namedtuple(
+    "Solution", "moments found cube W values off_diagonality n_iter spectrum plain"
+)  # fmt: skip
+# Columns (n_features, K) that sum to one and with signs, eigenvectors (K, K) with these signs, and
+# the variance and negative mass (K,) of each topic.
+Topics = namedtuple("Topics", "topics raw basis variance negative_mass")
 
 
 def solve(model, rows, rng):
     plain = GPMoments(rows)
     if model.moments == "lda":
         return _solve_lda(model, plain, rng)
-    _checked(plain)
+    mean = _checked(plain).mean_length
     if check.is_auto(model.moments):
         if length_ratio(plain) < FIXED_LENGTHS:
             return _solve_lda(model, plain, rng)
-        if _variation(plain) < STEADY_LENGTHS and (fitting := _fitting_lda(model, plain, rng)):
+        # The variance of Poisson counts, which is their mean, is taken off.
+        steady = (plain.length_variance - mean) / mean**2 < STEADY_LENGTHS
+        if steady and (fitting := _fitting_lda(model, plain, rng)):
             return fitting
-    moments = plain if model.weighting == "equal" else _balanced(plain)
+    moments = plain
+    if model.weighting != "equal":  # with equal weights a few long documents would decide
+        rows = plain.rows.weighted(lambda lengths: mean / np.maximum(lengths, mean))
+        moments = GPMoments(rows, plain.n)
     return _solve_moments(model, plain, moments, _eigenpairs(model, moments, rng), rng)
-
-
-def _balanced(plain):
-    """Cumulants with weights by length: with equal ones a few long documents would decide."""
-    mean = plain.mean_length
-    rows = plain.rows.weighted(lambda lengths: mean / np.maximum(lengths, mean))
-    return GPMoments(rows, plain.n)
-
-
-def _variation(moments):
-    """Variance of expected lengths over their squared mean; that of Poisson counts is taken off."""
-    return (moments.length_variance - moments.mean_length) / moments.mean_length**2
 
 
 def _fitting_lda(model, plain, rng):
@@ -111,9 +93,8 @@ def _solve_moments(model, plain, moments, pairs, rng, spectrum=None):
     values, vectors = pairs.values, pairs.vectors
     W = (vectors / np.sqrt(values)).T
     cube = moments.third(W)
-    basis, off, n_iter = diagonalize(
-        moments, W, cube, model.algorithm, model.projections, rng, model.moments == "generalized"
-    )
+    settings = model.algorithm, model.projections, rng, model.moments == "generalized"
+    basis, off, n_iter = diagonalize(moments, W, cube, *settings)
     found = read_topics(values, vectors, basis)
     return Solution(moments, found, cube, W, values, off, n_iter, spectrum or pairs, plain)
 
@@ -122,9 +103,8 @@ def _checked(moments):
     if moments.n <= 2.0:
         short = f", beside {moments.n_short} of fewer than three tokens" * bool(moments.n_short)
         raise ValueError(
-            f"X has n_samples={moments.n_rows} documents that count{short}, with "
-            f"n_features={moments.n_features}, of total sample_weight {moments.n:g}: third "
-            "moments need more than 2"
+            f"X has n_samples={moments.n_rows} that count{short}, n_features={moments.n_features} "
+            f"and a total sample_weight of {moments.n:g}: third moments need more than 2"
         )
     if not moments.mean_length > 0.0:
         raise ValueError("X has no words: all counts are zero")
@@ -136,16 +116,13 @@ def _eigenpairs(model, moments, rng, size=None):
         return _pairs_above_noise(moments, rng)
     size, largest = int(size or model.n_components), moments.n_features
     if size > largest:
-        raise ValueError(
-            f"n_components={size} must be at most the number of features, n_features={largest}"
-        )
+        raise ValueError(f"n_components={size} must be at most n_features={largest}")
     values, vectors = largest_eigenpairs(moments, size)
     n_positive = int(np.sum(values > 1e-10 * max(abs(values[0]), abs(values[-1]))))
     if n_positive < size:
         raise ValueError(
-            f"n_components={size} is more than the moments of X allow: "
-            f"eigenvalue {n_positive + 1} of the second moment is {values[n_positive]:.3g} and "
-            f"only {n_positive} are positive; take fewer n_components, or other moments"
+            f"n_components={size} is more than the moments of X allow: only {n_positive} "
+            "eigenvalues of the second one are positive; take fewer n_components, or other moments"
         )
     return Spectrum(values, vectors, values, None)
 
@@ -157,26 +134,14 @@ def length_ratio(moments):
 def _pairs_above_noise(moments, rng):
     """Eigenpairs above the largest eigenvalue that shuffled words have beside their variances."""
     size = min(moments.n_features, MOST_COMPONENTS)
-    floor = max(
-        largest_eigenpairs(NoiseMoments(ShuffledRows(moments.rows, int(seed))), 1)[0][0]
-        for seed in rng.randint(2**31 - 1, size=2)
-    )
+    seeds = rng.randint(2**31 - 1, size=2).tolist()
+    noises = (NoiseMoments(ShuffledRows(moments.rows, seed)) for seed in seeds)
+    floor = max(largest_eigenpairs(noise, 1)[0][0] for noise in noises)
     values, vectors = largest_eigenpairs(moments, size)
     n_above = int(np.sum(values > max(floor, 1e-10 * abs(values[0]))))
     if not n_above:
-        raise ValueError(
-            'n_components="auto" finds nothing above the noise: the largest eigenvalue of X is '
-            f"{values[0]:.3g}, that of shuffled words {floor:.3g}; give a number of topics"
-        )
+        raise ValueError('n_components="auto" finds no eigenvalue of X above noise: give a number')
     return Spectrum(values[:n_above], vectors[:, :n_above], values, float(floor))
-
-
-class Topics(NamedTuple):
-    topics: np.ndarray  # (n_features, K), columns sum to one
-    raw: np.ndarray  # (n_features, K), with signs
-    basis: np.ndarray  # (K, K), eigenvectors with the signs of topics
-    variance: np.ndarray  # (K,)
-    negative_mass: np.ndarray  # (K,)
 
 
 def diagonalize(moments, W, cube, algorithm, projections, rng, generalized=False):
@@ -211,9 +176,8 @@ def _off_diagonality(cube, basis):
 def read_topics(values, vectors, basis):
     """Signs, clipped columns and variances; the topic with the largest variance first."""
     raw = vectors * np.sqrt(values) @ basis
-    above, below = np.maximum(raw, 0.0), np.maximum(-raw, 0.0)
     # The vote of squares: topics have few large entries, noise many small ones.
-    signs = np.where(np.sum(above**2, axis=0) >= np.sum(below**2, axis=0), 1.0, -1.0)
+    signs = np.where(np.sum(raw * np.abs(raw), axis=0) >= 0.0, 1.0, -1.0)
     raw = raw * signs
     clipped = np.maximum(raw, 0.0)
     sums = clipped.sum(axis=0)

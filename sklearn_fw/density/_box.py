@@ -27,11 +27,9 @@ def resolve_support(support, rows, length_scale):
         margin = width if length_scale is None else 3.0 * length_scale
         return low - margin, high + margin
     sides = support_sides(support)
-    if any(side.shape not in ((), rows.shape[1:]) for side in sides):
-        raise ValueError(
-            f"support has sides of shape {' and '.join(str(side.shape) for side in sides)}: pass "
-            f"numbers, or one per feature, {rows.shape[1]}"
-        )
+    for side in sides:
+        if side.ndim:
+            check.shaped(side, "each side of support", rows.shape[1])
     low, high = (np.broadcast_to(side, rows.shape[1:]).copy() for side in sides)
     if not np.all(low < high):
         raise ValueError("support must be finite with low < high in every feature")
@@ -87,10 +85,7 @@ class Box:
     def _quadrature(self, tol=1e-5):
         """Log integral by composite Gauss-Legendre rules, panels halved until it stands still."""
         if len(self.low) > 3:
-            raise ValueError(
-                f"normalize='quadrature' is for up to 3 features, X has {len(self.low)}: use "
-                "normalize='importance'"
-            )
+            raise ValueError("normalize='importance' is for X with more than 3 features")
         panels = np.maximum(1, np.ceil(self.width / self.scale)).astype(int)
         previous = None
         while np.prod(NODES * panels.astype(float)) <= MAX_POINTS:
@@ -99,9 +94,8 @@ class Box:
                 return value
             previous, panels = value, 2 * panels
         raise ValueError(
-            "normalize='quadrature' did not converge within "
-            f"{MAX_POINTS} points: use normalize='importance', a smaller support or a larger "
-            "length_scale or sigma0"
+            f"normalize='quadrature' did not converge within {MAX_POINTS} points: take "
+            "'importance', a smaller support or a larger length_scale or sigma0"
         )
 
     def _rule(self, panels):
@@ -157,8 +151,7 @@ class Box:
         _, log_ratio, size = self._weighted_draws(IMPORTANCE_DRAWS, rng)
         if size < 100:
             warn(
-                f"normalize='importance' rests on an effective sample of {size:.0f} draws: raise "
-                "length_scale or sigma0, or score without normalize",
+                f"'importance' has {size:.0f} effective draws: raise length_scale or sigma0",
                 RuntimeWarning,
             )
         return float(logsumexp(log_ratio) - np.log(IMPORTANCE_DRAWS))

@@ -5,7 +5,7 @@ from dataclasses import KW_ONLY
 
 import numpy as np
 from scipy.linalg import lapack
-from scipy.special import logsumexp, softmax
+from scipy.special import log_softmax, softmax
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
@@ -174,7 +174,7 @@ class KernelStudentTClassifier(LabelMixin, Estimator):
                 match = np.where(self.y_fit_ == label, 1.0, self._mismatch)
                 found = model.posterior.project(K * match, diagonal)
                 variance[rows, label] = model.variance(*found)
-        return model.log_score(variance) + self._log_volume(X)[:, None]
+        return model.log_score(variance) + self._log_volume(X)
 
     def score_joint(self, X, y):
         """``log q(x, y)`` of rows with given labels: low for unusual rows and for wrong labels.
@@ -256,7 +256,7 @@ class KernelStudentTClassifier(LabelMixin, Estimator):
         check_is_fitted(self)
         K = self.kernel_(self.X_fit_, self.X_fit_)
         scores = self._left_out(self._model, K, self.y_fit_)
-        return scores + self._log_volume(self.X_fit_)[:, None]
+        return scores + self._log_volume(self.X_fit_)
 
     def _left_out(self, model, K, y):
         """Log score of every row with every label, in the model without one unit of its weight.
@@ -276,10 +276,9 @@ class KernelStudentTClassifier(LabelMixin, Estimator):
         inverse = np.tril(inverse) + np.tril(inverse, -1).T
         # 1 / (s / kept - s / weight), which is zero for a row that leaves altogether.
         pivot = np.diag(inverse) + kept * model.weight / (removed * model.s)
-        sums = posterior.sums
-        extra, centre, information = model.constants(
-            model.total_weight - removed, posterior.information - sums * sums / pivot
-        )
+        sums, W = posterior.sums, model.total_weight - removed
+        information = posterior.information - sums * sums / pivot
+        extra, centre, information = model.constants(W, information)
         diagonal = np.diag(K).copy()
         K[gone, gone] = 0.0
         solved = inverse @ K
@@ -289,16 +288,15 @@ class KernelStudentTClassifier(LabelMixin, Estimator):
         for label in range(len(self.classes_)):
             rows = np.flatnonzero(y == label)
             part = K[rows]
-            square = mismatch**2 * plain[0] + 2.0 * mismatch * rest * np.einsum(
-                "ji,ji->i", part, solved[rows]
-            )
+            cross = np.einsum("ji,ji->i", part, solved[rows])
+            square = mismatch**2 * plain[0] + 2.0 * mismatch * rest * cross
             square += rest**2 * np.einsum("ji,ji->i", part, inverse[np.ix_(rows, rows)] @ part)
             own = mismatch * plain[2] + rest * np.einsum("ji,ji->i", part, inverse[rows])
             share = mismatch * plain[1] + rest * (sums[rows] @ part) - sums * own / pivot
             residual = np.maximum(diagonal - square + own * own / pivot, 0.0)
             mean = (centre - share) ** 2 / information
             variance[:, label] = model.s + residual + extra + mean
-        exponent = 0.5 * (1.0 + model.total_weight - removed + model.dof)
+        exponent = 0.5 * (1.0 + W + model.dof)
         return model.log_score(variance, exponent[:, None])
 
     def predict(self, X):
@@ -316,11 +314,10 @@ class KernelStudentTClassifier(LabelMixin, Estimator):
         X : array-like of shape (n_samples, n_features)
             Rows.
         """
-        scores = self.joint_log_scores(X) / float(self.temperature)
-        return scores - logsumexp(scores, axis=1, keepdims=True)
+        return log_softmax(self.joint_log_scores(X) / float(self.temperature), axis=1)
 
     def _log_volume(self, X):
-        return log_volume(self.density_.jacobian, self.kernel_, X)
+        return log_volume(self.density_.jacobian, self.kernel_, X)[:, None]
 
 
 def _log_probability(scores, place):
@@ -337,8 +334,7 @@ def prototype(density):
     if not isinstance(density, KernelStudentTDensity):
         raise TypeError(f"density must be a KernelStudentTDensity, got {type(density).__name__}")
     for name, plain in (("normalize", False), ("max_rank", None)):
-        if getattr(density, name) is not plain:
-            value = getattr(density, name)
+        if (value := getattr(density, name)) is not plain:
             raise ValueError(f"density must have {name}={plain} here, got {name}={value!r}")
     if check.is_named(density.kernel, "precomputed"):
         raise ValueError("density must have a kernel that it can evaluate, not 'precomputed'")

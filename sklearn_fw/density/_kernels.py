@@ -268,8 +268,7 @@ class OpaqueKernel:
         """Zero where the volume is constant, else a request for a decision."""
         if not self.has_constant_volume:
             raise ValueError(
-                "jacobian='auto' knows no volume element for this kernel: pass jacobian=False to "
-                "score without one, or a function X -> 1/2 log det G of shape (n_samples,)"
+                "jacobian='auto' does not serve this kernel: take jacobian=False, or a function"
             )
         return np.zeros(len(X))
 
@@ -296,11 +295,8 @@ class FunctionKernel(OpaqueKernel):
 
     def __call__(self, X, Y):
         K = check.array(self.function(X, Y), "what kernel returns", finite=False)
-        if K.shape != (len(X), len(Y)):
-            raise ValueError(
-                f"kernel returned shape {K.shape} for {len(X)} and {len(Y)} rows: a kernel "
-                "function takes two matrices and returns the matrix of all pairs"
-            )
+        if K.shape != (shape := (len(X), len(Y))):
+            raise ValueError(f"kernel returned shape {K.shape}, not {shape}, that of all pairs")
         return np.array(K)
 
     def diag(self, X):
@@ -349,8 +345,7 @@ def resolve_kernel(estimator, X, backend):
     kernel = estimator.kernel
     if not backend.on_host and needs_numpy(estimator):
         raise ValueError(
-            "arrays of other libraries need one of the named kernels, max_rank=None and "
-            "normalize=False: change these, or switch array_api_dispatch off and convert X"
+            "arrays of other libraries need a named kernel, max_rank=None and normalize=False"
         )
     if check.is_named(kernel, *RADIAL):
         scale = _resolve_length_scale(estimator.length_scale, backend.to_host(X))
@@ -382,16 +377,10 @@ def _resolve_length_scale(value, X):
         check.choice(value, "length_scale", ("auto", "median"), "a number or an array")
         return choose_length_scale(X) if value == "auto" else median_distance(X)
     scale = check.array(value, "length_scale")
-    if scale.ndim > 1 or (scale.ndim == 1 and len(scale) != X.shape[1]):
-        raise ValueError(
-            f"length_scale has shape {scale.shape}; X has {X.shape[1]} features: pass a number or "
-            "one per feature"
-        )
-    if not (np.all(scale >= 1.0 / check.LARGEST) and np.all(scale <= check.LARGEST)):
-        raise ValueError(
-            f"length_scale must be positive and finite, between {1 / check.LARGEST:g} and "
-            f"{check.LARGEST:g}; got {value!r}"
-        )
+    if scale.ndim:
+        check.shaped(scale, "length_scale", X.shape[1])
+    for entry in scale.ravel().tolist():
+        check.strength(entry, "length_scale")
     return float(scale) if scale.ndim == 0 else scale
 
 

@@ -57,10 +57,7 @@ class StudentTModel:
         self.total_weight = float(posterior.backend.xp.sum(weight))
         self.s, self.formula = float(estimator.sigma0) ** 2, estimator.formula
         self.dof, self.beta = float(estimator.dof), float(estimator.beta)
-
-    @property
-    def exponent(self):
-        return 0.5 * (1.0 + self.total_weight + self.dof)
+        self.exponent = 0.5 * (1.0 + self.total_weight + self.dof)
 
     def constants(self, weight=None, information=None):
         """Return (extra, centre, information) of the formula."""

@@ -94,12 +94,10 @@ class RelativeNoveltyDetector(Estimator):
         n_rows = self._n_rows(min(map(len, samples)))
         chosen = [rng.permutation(len(sample))[:n_rows] for sample in samples]
         density = prototype(self.density)
-        self.background_ = clone(density)
-        self.background_.fit(samples[0][chosen[0]])
+        self.background_ = clone(density).fit(samples[0][chosen[0]])
         if self.background_.length_scale_ is not None:
             density.set_params(length_scale=self.background_.length_scale_)
-        self.target_ = density
-        self.target_.fit(samples[1][chosen[1]])
+        self.target_ = density.fit(samples[1][chosen[1]])
         own = self.target_.score_samples(samples[1])
         own[chosen[1]] = self.target_._reference[0][self.target_._model.place]
         scores = self.background_.score_samples(samples[1]) - own
@@ -132,8 +130,7 @@ class RelativeNoveltyDetector(Estimator):
         X : array-like of shape (n_samples, n_features)
             Rows.
         """
-        scores = self.score_samples(X)
-        return scores - self.offset_
+        return self.score_samples(X) - self.offset_
 
     def predict(self, X):
         """Label of each row.

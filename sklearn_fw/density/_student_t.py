@@ -206,16 +206,11 @@ class KernelStudentTDensity(OutlierMixin, Estimator):
             posterior = ExactPosterior(self.kernel_(X, X), noise, backend)
         self._set_model(posterior, weight, places)
         if len(place) > 2 and np.ptp(self._reference[0]) < 1e-8 * self.exponent_:
-            warn(
-                "all rows get the same score: length_scale is far too small or too large, or all "
-                "rows are equal; try length_scale='median'",
-                RuntimeWarning,
-            )
+            warn("all rows get the same score: try length_scale='median'", RuntimeWarning)
         elif len(place) > 2 and self.offset_ <= self.log_floor_:
             warn(
                 f"no new row can be called an outlier: offset_ = {self.offset_:.9g} is not above "
-                f"log_floor_ = {self.log_floor_:.9g}, since too many rows are far from all others "
-                "for this contamination; raise length_scale or contamination",
+                f"log_floor_ = {self.log_floor_:.9g}; raise length_scale or contamination",
                 RuntimeWarning,
             )
         return self
@@ -252,10 +247,7 @@ class KernelStudentTDensity(OutlierMixin, Estimator):
     def _check_precomputed(self):
         for name, plain in (("max_rank", None), ("normalize", False)):
             if self._precomputed and getattr(self, name) != plain:
-                raise ValueError(
-                    f"{name} needs kernel values at points of its own choice, which "
-                    f"kernel='precomputed' does not give: leave {name}={plain}"
-                )
+                raise ValueError(f"kernel='precomputed' is not for {name}: leave {name}={plain}")
 
     def _check_X(self, X, backend, reset):
         if backend.on_host:
@@ -414,9 +406,7 @@ class KernelStudentTDensity(OutlierMixin, Estimator):
         n_features = check.integer(n_features, "n_features", 1)
         low, high = support_sides(self.support)
         if np.any(low > 0) or np.any(high < 0):
-            raise ValueError(
-                f"support must contain zero, where the first row lies; got {self.support!r}"
-            )
+            raise ValueError(f"support must contain zero, the first row; got {self.support!r}")
         density = clone(self)
         rng = check.random_state(self.random_state if random_state is None else random_state)
         X = np.zeros((n_samples, n_features))
@@ -508,8 +498,7 @@ class KernelStudentTDensity(OutlierMixin, Estimator):
         if backend.name != fitted.name:
             raise ValueError(
                 f"inputs passed to {type(self).__name__}.{method}() must use the same namespace as "
-                f"those of fit: fitted on {fitted.name} arrays, X is one of {backend.name}; "
-                "convert X, or fit again"
+                f"those of fit: {fitted.name}, but X is one of {backend.name}"
             )
 
     def _variance(self, X, diag, method):
@@ -522,15 +511,11 @@ class KernelStudentTDensity(OutlierMixin, Estimator):
         return X, self._log_density.variance(X, diag)
 
     def _check_diagonal(self, diag, n_rows):
-        fitted = self._diagonal
-        if diag is None:
-            if np.ptp(fitted) > 1e-10 * abs(fitted[0]):
-                raise ValueError(
-                    "k(x, x) differs between the training rows of this precomputed kernel: pass "
-                    "diag=, the values k(x, x) of the new rows"
-                )
-            return np.full(n_rows, fitted[0])
-        return check.shaped(diag, "diag", n_rows)
+        if diag is not None:
+            return check.shaped(diag, "diag", n_rows)
+        if np.ptp(self._diagonal) > 1e-10 * abs(self._diagonal[0]):
+            raise ValueError("k(x, x) differs between training rows: pass diag=, that of new rows")
+        return np.full(n_rows, self._diagonal[0])
 
     def _rows_to_differentiate(self, X, name):
         check_is_fitted(self)
@@ -549,10 +534,7 @@ class KernelStudentTDensity(OutlierMixin, Estimator):
 
     def _need_host(self, name):
         if not self._model_backend().on_host or self.X_fit_ is None:
-            raise ValueError(
-                f"{name} needs rows as NumPy arrays: fit on them, with array_api_dispatch off and "
-                "a kernel other than 'precomputed'"
-            )
+            raise ValueError(f"{name} needs NumPy arrays and a kernel other than 'precomputed'")
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

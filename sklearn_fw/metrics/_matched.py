@@ -44,26 +44,20 @@ def alignment_error_rate(y_sure, y_possible, y_pred):
     >>> alignment_error_rate([[(0, 0)]], [[(1, 1), (1, 2)]], [[(0, 0), (1, 2), (2, 0)]])
     0.25
     """
-    what = "0/1 matrices or lists of pairs, one for each sample"
+    what, names = "0/1 matrices or lists of pairs", ("y_sure", "y_possible", "y_pred")
     y_sure, y_pred = check.items(y_sure, "y_sure", what), check.items(y_pred, "y_pred", what)
     y_possible = y_sure if y_possible is None else check.items(y_possible, "y_possible", what)
-    if not len(y_sure) == len(y_possible) == len(y_pred):
-        raise ValueError(
-            f"y_sure, y_possible and y_pred must have the same length, got {len(y_sure)}, "
-            f"{len(y_possible)} and {len(y_pred)} samples"
-        )
+    sizes = len(y_sure), len(y_possible), len(y_pred)
+    if len(set(sizes)) > 1:
+        raise ValueError(f"y_sure, y_possible and y_pred must have the same length, got {sizes}")
     n_right = n_links = 0
     for i, outputs in enumerate(zip(y_sure, y_possible, y_pred)):
-        for name, output in zip(("y_sure", "y_possible", "y_pred"), outputs):
+        for name, output in zip(names, outputs):
             if not isinstance(output, list | tuple | set | frozenset) and np.ndim(output) != 2:
-                raise ValueError(
-                    f"{name}[{i}] must be a 0/1 matrix or a list of pairs, got {output!r:.60}"
-                )
-        shape = labels.common_shape(*outputs)
-        sure, possible, predicted = (
-            labels.pairs_of(labels.links_of(output, f"{name}[{i}]", shape))
-            for name, output in zip(("y_sure", "y_possible", "y_pred"), outputs)
-        )
+                raise ValueError(f"{name}[{i}] must be one of {what}, got {output!r:.60}")
+        shape, places = labels.common_shape(*outputs), [f"{name}[{i}]" for name in names]
+        links = (labels.links_of(y, place, shape) for y, place in zip(outputs, places))
+        sure, possible, predicted = map(labels.pairs_of, links)
         n_right += len(predicted & sure) + len(predicted & (possible | sure))
         n_links += len(predicted) + len(sure)
     return 1.0 - n_right / n_links if n_links else 0.0
@@ -173,10 +167,7 @@ def multiview_l1_error(
             for view, view_name in ((x, f"x_loadings_{name}"), (y, f"y_loadings_{name}"))
         ]
         if len(views[0]) != len(views[1]):
-            raise ValueError(
-                f"x_loadings_{name} and y_loadings_{name} must have the same number of columns, "
-                f"got {len(views[0])} and {len(views[1])}"
-            )
+            raise ValueError(f"x_loadings_{name} and y_loadings_{name} need equally many columns")
         sides.append(views)
     for view, name in enumerate("xy"):
         _check_fit(sides[0][view], sides[1][view], f"{name}_loadings_true", f"{name}_loadings_pred")
@@ -199,15 +190,9 @@ def _unit_rows(values, name, signed=False):
 
 def _check_fit(true, found, name, other):
     if true.shape[1] != found.shape[1]:
-        raise ValueError(
-            f"{name} and {other} must have the same number of features, got {true.shape[1]} and "
-            f"{found.shape[1]}"
-        )
+        raise ValueError(f"{name} and {other} must have the same number of features")
     if len(found) < len(true):
-        raise ValueError(
-            f"{other} must have at least as many topics or factors as {name}, got {len(found)} for "
-            f"{len(true)}"
-        )
+        raise ValueError(f"{other} must have at least as many topics or factors as {name}")
 
 
 def _distances(true, found):

@@ -4,24 +4,17 @@
 sample; ``sample_weight`` has one number per sample.
 """
 
-from typing import NamedTuple
+from collections import namedtuple
 
 import numpy as np
 from sklearn.metrics import make_scorer
 
+from .. import task_losses
 from .._core import check
 from .._core.labels import check_pairs, locate
-from ..task_losses import (
-    NO_TAG,
-    HammingLoss,
-    ZeroOneLoss,
-    phrases,
-    read_mistakes,
-    resolve_task_loss,
-    split_tag,
-)
 
 MOST_DIGITS = 50  # decimals of a ratio
+PhraseScores = namedtuple("PhraseScores", "precision recall f1")
 
 
 def node_accuracy(y_true, y_pred, *, sample_weight=None):
@@ -59,7 +52,7 @@ def sequence_accuracy(y_true, y_pred, *, sample_weight=None):
     >>> sequence_accuracy([["B", "O", "O"], ["O"]], [["B", "O", "B"], ["O"]])
     0.5
     """
-    losses, _ = _losses(ZeroOneLoss(), y_true, y_pred)
+    losses, _ = _losses(task_losses.ZeroOneLoss(), y_true, y_pred)
     return float(np.average(losses == 0, weights=_check_weight(sample_weight, len(losses))))
 
 
@@ -92,7 +85,7 @@ def mean_hamming_loss(y_true, y_pred, *, normalize="node", sample_weight=None):
     """
     if not (normalize is None or check.is_named(normalize, "node", "sequence")):
         raise ValueError(f"normalize must be 'node', 'sequence' or None, got {normalize!r}")
-    wrong, lengths = _losses(HammingLoss(normalize == "sequence"), y_true, y_pred)
+    wrong, lengths = _losses(task_losses.HammingLoss(normalize == "sequence"), y_true, y_pred)
     weight = _check_weight(sample_weight, len(wrong))
     if normalize != "node":
         return float(np.average(wrong, weights=weight))
@@ -100,14 +93,6 @@ def mean_hamming_loss(y_true, y_pred, *, normalize="node", sample_weight=None):
     if not weight @ lengths > 0:
         raise ValueError("no node to average over: every sample with positive weight is empty")
     return float(weight @ wrong / (weight @ lengths))
-
-
-class PhraseScores(NamedTuple):
-    """Precision, recall and F1 of phrases."""
-
-    precision: float
-    recall: float
-    f1: float
 
 
 def phrase_counts(y_true, y_pred, *, sample_weight=None):
@@ -156,7 +141,7 @@ def phrase_counts(y_true, y_pred, *, sample_weight=None):
     sample = np.repeat(np.arange(len(lengths)), lengths)
     found = []  # rows of first token, token after the last, and type
     for own in codes:
-        first, end = phrases(own, sample, prefixes, type_of)
+        first, end = task_losses.phrases(own, sample, prefixes, type_of)
         found.append(np.column_stack([first, end, type_of[own[first]]]))
     # No two phrases start at one token, so the rows can be found by the first.
     _, *places = np.intersect1d(found[0][:, 0], found[1][:, 0], True, return_indices=True)
@@ -235,9 +220,8 @@ def phrase_f1_score(y_true, y_pred, *, average="micro", sample_weight=None, zero
     >>> phrase_f1_score([["B-NP", "I-NP", "B-VP"]], [["B-NP", "B-NP", "B-VP"]])
     0.4
     """
-    scores = phrase_precision_recall_f1(
-        y_true, y_pred, average=average, sample_weight=sample_weight, zero_division=zero_division
-    )
+    options = {"sample_weight": sample_weight, "zero_division": zero_division}
+    scores = phrase_precision_recall_f1(y_true, y_pred, average=average, **options)
     return {name: s.f1 for name, s in scores.items()} if average is None else scores.f1
 
 
@@ -271,23 +255,18 @@ def phrase_classification_report(y_true, y_pred, *, digits=3, sample_weight=None
     all      0.333   0.500  0.400     2          3        1
     node accuracy 0.667
     """
-    digits = check.integer(digits, "digits", 0)
-    if digits > MOST_DIGITS:
-        raise ValueError(f"digits must be at most {MOST_DIGITS}, got {digits}")
+    digits = check.integer(digits, "digits", 0, MOST_DIGITS)
     y_true, y_pred = (list(y) if hasattr(y, "__next__") else y for y in (y_true, y_pred))
     counts = phrase_counts(y_true, y_pred, sample_weight=sample_weight)
     totals = tuple(sum(column) for column in zip(*counts.values())) or (0, 0, 0)
     rows = [["", "precision", "recall", "f1", "true", "predicted", "correct"]]
     for name, row in [*counts.items(), ("all", totals)]:
         ratios = [f"{value:.{digits}f}" for value in _ratios(*row, 0.0)]
-        rows.append(
-            [name, *ratios, *(f"{n:g}" if sample_weight is not None else str(n) for n in row)]
-        )
-    widths = [max(map(len, column)) for column in zip(*rows)]
-    lines = [
-        "  ".join([row[0].ljust(widths[0]), *(c.rjust(w) for c, w in zip(row[1:], widths[1:]))])
-        for row in rows
-    ]
+        rows.append([name, *ratios, *(str(n) if sample_weight is None else f"{n:g}" for n in row)])
+    first, *others = (max(map(len, column)) for column in zip(*rows))
+    lines = []
+    for name, *row in rows:
+        lines.append("  ".join([name.ljust(first), *map(str.rjust, row, others)]))
     accuracy = node_accuracy(y_true, y_pred, sample_weight=sample_weight)
     return "\n".join([*lines, f"node accuracy {accuracy:.{digits}f}"])
 
@@ -308,13 +287,12 @@ def _check_weight(sample_weight, n_samples):
 
 def _losses(loss, y_true, y_pred):
     """Loss and number of labels of every sample, for a loss of wrong labels only."""
-    truth, states = read_mistakes(y_true, y_pred)
+    truth, states = task_losses.read_mistakes(y_true, y_pred)
     return loss.node_costs(truth).losses(truth, states), truth.lengths
 
 
 def _number_tags(pairs, lengths):
-    numbers = {}
-    codes = []
+    numbers, codes = {}, []
     for name, flat in zip(("y_true", "y_pred"), pairs):
         tags = flat.tolist() if isinstance(flat, np.ndarray) else flat
         for tag in tags:
@@ -328,11 +306,11 @@ def _number_tags(pairs, lengths):
 
 
 def _split_tags(tags, codes, lengths):
-    found = [split_tag(tag) for tag in tags]
+    found = [task_losses.split_tag(tag) for tag in tags]
     if None in found:
         number = found.index(None)
         token = min(np.flatnonzero(c == number).min(initial=len(c)) for c in codes)
-        raise ValueError(f"tag {tags[number]!r} at {locate(token, lengths)} {NO_TAG}")
+        raise ValueError(f"tag {tags[number]!r} at {locate(token, lengths)} {task_losses.NO_TAG}")
     return np.array([prefix for prefix, _ in found]), [kind for _, kind in found]
 
 
@@ -373,7 +351,7 @@ def mean_task_loss(y_true, y_pred, *, task_loss="hamming", sample_weight=None):
     >>> mean_task_loss([["yes", "no"], ["no"]], [["no", "no"], ["yes"]], task_loss=loss)
     3.0
     """
-    losses = resolve_task_loss(task_loss).losses(y_true, y_pred)
+    losses = task_losses.resolve_task_loss(task_loss).losses(y_true, y_pred)
     if not len(losses):
         raise ValueError("y_true and y_pred are empty: metrics need at least one sample")
     return float(np.average(losses, weights=check.sample_weight(sample_weight, len(losses))))
@@ -396,5 +374,5 @@ def make_loss_scorer(task_loss):
     >>> round(scorer(DummyClassifier().fit(X, y), X, y), 3)
     -1.667
     """
-    loss = resolve_task_loss(task_loss)
+    loss = task_losses.resolve_task_loss(task_loss)
     return make_scorer(mean_task_loss, greater_is_better=False, task_loss=loss)

@@ -1,6 +1,6 @@
 """Calibration functions: what a small excess of the surrogate says of the task loss."""
 
-from typing import NamedTuple
+from collections import namedtuple
 
 import numpy as np
 import scipy.linalg as sl
@@ -23,13 +23,9 @@ TINY = 1e-16  # what rounding leaves of zero
 NO_POINT = 0.25
 
 
-class _Pair(NamedTuple):
-    """The worst case of a calibration function."""
-
-    best: int  # prediction with the least risk
-    chosen: int  # prediction with the largest score
-    scores: np.ndarray  # (n_predictions,), in the space
-    probabilities: np.ndarray  # (n_labels,)
+# The worst case of a calibration function: predictions of least risk and of largest score, scores
+# (n_predictions,) in the space, and probabilities (n_labels,).
+_Pair = namedtuple("_Pair", "best chosen scores probabilities")
 
 
 def check_eps(eps, *, positive=False):
@@ -58,10 +54,7 @@ def _check_pairs(pairs, among):
             raise ValueError(f"pairs must hold pairs (best, chosen) of two labels, got {pair!r}")
         strange = [label for label in labels if label not in place]
         if strange:
-            raise ValueError(
-                f"pairs: {strange[0]:g} is no prediction that scores of the space can lead to; "
-                f"these are {among.tolist()}"
-            )
+            raise ValueError(f"pairs: {strange[0]:g} is none of the predictions {among.tolist()}")
         found.append((place[labels[0]], place[labels[1]]))
     if not found:
         raise ValueError("pairs must hold a pair of predictions at least, or be None for all")
@@ -171,14 +164,13 @@ def _least(programs, pairs, eps):
     space, among = programs.space, programs.among
     scale = space.costs.max()
     if eps == 0.0:
-        q = np.full(space.costs.shape[0], 1.0 / space.costs.shape[0])
+        q = np.full(len(space.costs), 1.0 / len(space.costs))
         best = int(among[np.argmin((q @ space.costs)[among])])
         return 0.0, _Pair(best, best, -space.projected @ q, q)
-    k = space.costs.shape[1]
     bound = np.zeros(len(pairs))
     if space.holds_loss:
-        squares = space.distances(among)
-        bound = np.array([(eps / scale) ** 2 / (2.0 * k * squares[i, j]) for i, j in pairs])
+        squares = 2.0 * space.costs.shape[1] * space.distances(among)
+        bound = np.array([(eps / scale) ** 2 / squares[i, j] for i, j in pairs])
     least, pair = np.inf, None
     for number in np.argsort(bound, kind="stable"):
         if bound[number] >= least * CLOSE:
@@ -194,10 +186,7 @@ def _least(programs, pairs, eps):
 def _lower(costs, eps, score_space):
     space = ScoreSpace(costs, score_space)
     if not space.holds_loss:
-        raise ValueError(
-            "score_space must hold the columns of the loss for bound='lower': take bound=None, and "
-            "convex=True for a guarantee"
-        )
+        raise ValueError("score_space must hold the loss for bound='lower': take bound=None")
     return eps**2 / (2.0 * costs.shape[1] * space.widest(space.predictable()))
 
 
@@ -209,10 +198,7 @@ def _upper(costs, eps):
         and all(np.all(costs <= c[:, None] + c + slack) for c in costs)
     )  # fmt: skip
     if not is_distance:
-        raise ValueError(
-            "costs must be distances (zero for the truth, symmetric, with the triangle inequality) "
-            "for bound='upper': take bound=None"
-        )
+        raise ValueError("costs must be distances for bound='upper': take bound=None")
     return np.where(eps <= costs.max() + slack, eps**2 / (2.0 * costs.shape[1]), np.inf)
 
 
@@ -253,8 +239,7 @@ def surrogate_excess(costs, scores, probabilities, *, score_space="loss"):
     """
     costs = check_costs(costs)
     space = ScoreSpace(costs, score_space)
-    scores = check.array(scores, "scores")
-    q = check.array(probabilities, "probabilities")
+    scores, q = check.array(scores, "scores"), check.array(probabilities, "probabilities")
     m, k = costs.shape
     for values, n, name in ((scores, k, "scores"), (q, m, "probabilities")):
         if values.ndim not in (1, 2) or values.shape[-1] != n:
@@ -349,9 +334,7 @@ def calibration_function_closed_form(
         value = eps**2 / (4.0 * check.integer(n_labels, "n_labels", 2))
     elif loss == "hamming":
         if score_space == "full":
-            raise ValueError(
-                "score_space='full' has no formula for 'hamming': take calibration_function"
-            )
+            raise ValueError("score_space='full' has no formula for 'hamming': take 'loss'")
         value = eps**2 / (8.0 * check.integer(n_variables, "n_variables", 1))
     else:
         value = _of_blocks(loss, eps, _check_sizes(block_sizes), within, score_space)
@@ -384,9 +367,8 @@ def _of_blocks(loss, eps, sizes, within, score_space):
     if score_space == "blocks":
         ratio = (within * b / k + 1.0 - within) / (1.0 - within / 2.0)
         return np.maximum(eps - within / 2.0, 0.0) ** 2 / (4.0 * b) * ratio**2
-    late = eps**2 * s / (2.0 * k * (s + 1.0)) - within * (eps + 1.0) * (s - 1.0) * (
-        2.0 * eps - eps * within - within
-    ) / (4.0 * k * (s + 1.0))
+    gap = within * (eps + 1.0) * (s - 1.0) * (2.0 * eps - eps * within - within)
+    late = eps**2 * s / (2.0 * k * (s + 1.0)) - gap / (4.0 * k * (s + 1.0))
     return np.where(eps * (1.0 - within) <= within, eps**2 / (4.0 * k), late)
 
 
@@ -440,14 +422,9 @@ def learning_complexity(
     if not isinstance(score_space, str):
         basis = check.array(score_space, "score_space")
         if space.rank < basis.shape[1]:
-            raise ValueError(
-                "score_space must have independent columns for this: leave out those that are sums "
-                "of others"
-            )
-    constants = _constants(
-        costs, np.linalg.svd(basis, compute_uv=False), check.not_negative(max_norm, "max_norm"),
-        check.not_negative(label_norm, "label_norm"),
-    )  # fmt: skip
+            raise ValueError("score_space must have independent columns: leave out sums of others")
+    norms = check.not_negative(max_norm, "max_norm"), check.not_negative(label_norm, "label_norm")
+    constants = _constants(costs, np.linalg.svd(basis, compute_uv=False), *norms)
     if space.holds_loss:
         bound = _lower(costs, eps, score_space)
     else:
@@ -464,10 +441,8 @@ def _constants(costs, sizes, R, Q):
     largest, r, root = costs.max(), len(sizes), np.sqrt(costs.shape[1])
     D = np.sqrt(r) * root * largest * Q / sizes[-1]
     M = sizes[0] ** 2 * D * R**2 / root**2 + sizes[0] * largest * R / root
-    return {
-        "L_max": float(largest), "r": r, "kappa": float(sizes[0] / sizes[-1]), "R": R, "Q": Q,
-        "D": float(D), "M": float(M),
-    }  # fmt: skip
+    found = {"L_max": float(largest), "r": r, "kappa": float(sizes[0] / sizes[-1])}
+    return {**found, "R": R, "Q": Q, "D": float(D), "M": float(M)}
 
 
 def steps_needed(constants, bound, eps):
@@ -487,8 +462,7 @@ class _PairPrograms:
     def __init__(self, space, among):
         self.space, self.among = space, among
         L = space.costs.T / space.costs.max()
-        k, m = L.shape
-        self.n_predictions, self.n_labels = k, m
+        self.n_predictions, self.n_labels = k, m = L.shape
         self.to_q = sl.null_space(np.ones((1, m))) / np.sqrt(PROXIMITY)
         projected = space.projected[among] / space.costs.max()
         # Linear functions of a point (v, q), one in a row: their slopes, and values by q at v = 0.
@@ -517,8 +491,7 @@ class _PairPrograms:
         slope, value, limit = slope[used], value[used], limit[used]
         system = np.empty((n + 1, len(slope)))
         system[:n] = -(slope / size[used, None]).T
-        target = np.zeros(n + 1)
-        target[-1] = 1.0
+        target = np.eye(n + 1)[-1]
         best, v = np.inf, None
         for _ in range(N_ROUNDS):
             system[n] = (value @ q - limit) / size[used]
@@ -538,11 +511,8 @@ class _PairPrograms:
     def largest_excess(self, i, j):
         """Largest excess of the risk of j over that of the best, i, with scores ``-P_F L q``."""
         risk, score = self.risk[:, -self.n_labels :], self.score[:, -self.n_labels :]
-        A = np.vstack([
-            np.delete(risk[i] - risk, i, axis=0), np.delete(score - score[j], j, axis=0)
-        ])  # fmt: skip
-        found = linprog(
-            risk[i] - risk[j], A, np.zeros(len(A)), np.ones((1, self.n_labels)), [1.0],
-            bounds=(0.0, None),
-        )  # fmt: skip
+        # Over probabilities under which i has the least risk, and j the largest score.
+        A = np.vstack([risk[i] - risk, score - score[j]])
+        one = np.ones((1, self.n_labels))
+        found = linprog(risk[i] - risk[j], A, np.zeros(len(A)), one, [1.0])
         return -found.fun * self.space.costs.max() if found.status == 0 else 0.0

@@ -10,7 +10,6 @@ from scipy.optimize import linprog
 
 from .._core import check
 from .._core.costs import Truth, costs_of
-from .._core.packed import starts_of
 
 RANK = 1e-10  # singular values below this share of the largest are rounding
 
@@ -21,14 +20,9 @@ def check_costs(costs):
     if costs.shape[1] < 2:
         raise ValueError("costs must have at least two predictions, got one column")
     if costs.min() < 0.0:
-        raise ValueError(
-            f"costs must not be negative, got {costs.min():g}: add a constant to the row of each "
-            f"label, which changes no decision"
-        )
+        raise ValueError(f"costs must not be negative, got {costs.min():g}: add a constant to rows")
     if costs.max() < 1e-100:  # of which squares vanish
-        raise ValueError(
-            "costs must not be zero for all predictions: then there is nothing to learn"
-        )
+        raise ValueError("costs must not be zero for all predictions: nothing is to be learned")
     return costs
 
 
@@ -53,8 +47,7 @@ class ScoreSpace:
         order = np.argsort(first)
         self.first, self.group = first[order], np.argsort(order)[np.ravel(group)]
         self.unit = _orthonormal(rows)[self.first][self.group]
-        self.basis = np.sqrt(k) * self.unit
-        self.rank = self.unit.shape[1]
+        self.basis, self.rank = np.sqrt(k) * self.unit, self.unit.shape[1]
         self.costs = costs
         self.projected = self.unit @ (self.unit.T @ costs.T)  # P_F L
         distance = np.abs(self.projected - costs.T).max()
@@ -103,8 +96,7 @@ class ListedOutputs:
     def __init__(self, costs, score_space):
         self.costs = check_costs(costs)
         self.space = ScoreSpace(self.costs, score_space)
-        self.rank = self.space.rank
-        self.holds_loss = self.space.holds_loss
+        self.rank, self.holds_loss = self.space.rank, self.space.holds_loss
         self.largest_cost = float(self.costs.max())
         self.table = -self.costs @ self.space.basis / self.costs.shape[1]
 
@@ -119,8 +111,7 @@ class ListedOutputs:
 
     def losses(self, targets, g):
         """Task losses (n,) of predictions by ``g``, averaged over the outputs in ``targets``."""
-        predicted = self.states(g)[:, None]
-        return -np.take_along_axis(self.scores(targets), predicted, axis=1)[:, 0]
+        return -self.scores(targets)[np.arange(len(g)), self.states(g)]
 
     def largest(self, targets):
         return -self.scores(targets).min(axis=1)
@@ -142,13 +133,9 @@ class NodeOutputs:
 
     def __init__(self, loss, states, classes, score_space):
         if not isinstance(score_space, str) or score_space != "loss":
-            raise ValueError(
-                "score_space must be 'loss' where y has several labels for each sample and the "
-                "loss is a sum over them"
-            )
+            raise ValueError("score_space must be 'loss' for a loss that is a sum over labels")
         n, n_nodes = states.shape
-        start = starts_of(np.full(n, n_nodes))
-        truth = Truth(states.ravel(), start, (classes,))
+        truth = Truth(states.ravel(), n_nodes * np.arange(n + 1), (classes,))
         costs = costs_of(loss, truth)
         if costs.whole:
             raise ValueError(f"task_loss={loss!r} is no sum over the labels of an output")
@@ -156,9 +143,7 @@ class NodeOutputs:
         self.seen = [np.unique(column) for column in states.T]
         self.largest_cost = float(costs.largest(truth).max())
         if self.largest_cost == 0.0:
-            raise ValueError(
-                f"task_loss={loss!r} is zero for all outputs: nothing is to be learned"
-            )
+            raise ValueError(f"task_loss={loss!r} is zero: nothing is to be learned")
         self.spaces, parts, total = [], [], np.zeros(n)
         for t, own in enumerate(self.seen):
             here = dense[:, t, own]
@@ -199,7 +184,7 @@ class NodeOutputs:
         """Task losses (n,) of predictions by ``g``, averaged over the outputs in ``targets``."""
         found = -targets[:, 0]
         for ours, true in zip(self.scores(g), self.scores(targets)):
-            found -= np.take_along_axis(true, ours.argmax(axis=1)[:, None], axis=1)[:, 0]
+            found -= true[np.arange(len(g)), ours.argmax(axis=1)]
         return found
 
     def largest(self, targets):

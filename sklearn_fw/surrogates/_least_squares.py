@@ -35,10 +35,7 @@ def fit_kernel(K, targets, weight, alpha, fit_intercept):
     try:
         found = sl.cho_solve(sl.cho_factor(system, lower=True), right)
     except sl.LinAlgError:
-        raise ValueError(
-            f"the kernel matrix plus alpha = {alpha:g} is not positive definite: increase alpha, "
-            f"or take a kernel that is positive semi-definite"
-        ) from None
+        raise ValueError(f"kernel plus {alpha=:g} is not positive definite: raise alpha") from None
     dual = root[:, None] * found
     if not fit_intercept:
         return dual, mean
@@ -167,8 +164,7 @@ class KernelDescent(_Descent):
     def __init__(self, K, targets, weight, **options):
         super().__init__(targets, weight, **options)
         self.K = K
-        self.point = np.zeros_like(targets)
-        self.mean = np.zeros_like(targets)
+        self.point, self.mean = np.zeros_like(targets), np.zeros_like(targets)
         self.square = 0.0  # of the norm of the function
 
     def predictions(self):
@@ -203,13 +199,11 @@ def seen_constants(features, targets, coef, intercept, is_kernel):
         size = np.linalg.norm(coef)
     gaps = functions(features, coef, intercept, is_kernel) - targets
     lengths = np.sqrt(np.maximum(np.sum(gaps**2, axis=1), np.sum(targets**2, axis=1)))
-    return {
-        "R": float(np.sqrt(squares.max())), "D": float(max(2.0 * size, 1e-12)),
-        "M": float(max(np.max(lengths * np.sqrt(squares)), 1e-12)),
-    }  # fmt: skip
+    R, D, M = np.sqrt(squares.max()), 2.0 * size, np.max(lengths * np.sqrt(squares))
+    return {"R": float(R), "D": float(max(D, 1e-12)), "M": float(max(M, 1e-12))}
 
 
-def descend(settings, features, targets, weight, fit_intercept, rng, *, is_kernel):
+def descend(settings, features, targets, weight, fit_intercept, rng, is_kernel):
     """Descent for targets of mean zero, with a constant feature as large as the others.
 
     Returns coefficients, intercepts and the outcome of the loop.
@@ -226,10 +220,8 @@ def descend(settings, features, targets, weight, fit_intercept, rng, *, is_kerne
     if is_kernel:
         features = features + constant**2
     elif fit_intercept:
-        column = np.full((features.shape[0], 1), constant)
-        is_sparse = sp.issparse(features)
-        features = (sp.hstack if is_sparse else np.hstack)([features, column])
-        features = sp.csr_array(features) if is_sparse else features
+        parts = [features, np.full((features.shape[0], 1), constant)]
+        features = sp.hstack(parts, format="csr") if sp.issparse(features) else np.hstack(parts)
     radius = seen["D"] if settings.radius is None else float(settings.radius)
     step_size = settings.step_size
     if step_size == "theory":

@@ -13,7 +13,6 @@ from .._core import check
 from .._core.budget import budget_now, time_budget
 from .._core.costs import costs_of
 from .._core.estimator import Estimator
-from .._core.packed import starts_of
 from ..task_losses import HammingLoss, Truth, ZeroOneLoss, resolve_task_loss
 from ._calibration import check_eps, steps_needed
 from ._embeddings import ListedOutputs, NodeOutputs
@@ -254,16 +253,12 @@ class QuadraticSurrogateClassifier(ClassifierMixin, Estimator):
             distinct, states = np.unique(states, axis=0, return_inverse=True)
             if not 2 <= len(distinct) <= MOST_OUTPUTS:
                 raise ValueError(
-                    f"y has {len(distinct)} distinct outputs, which task_loss={self.task_loss!r} "
-                    f"needs a list of: from 2 to {MOST_OUTPUTS} are possible; take a loss that is "
-                    f"a sum over labels, such as 'hamming'"
+                    f"y has {len(distinct)} distinct outputs, but needs from 2 to {MOST_OUTPUTS} "
+                    "where task_loss is no sum over labels: take 'hamming'"
                 )
             self.outputs_ = listed = self.classes_[distinct]
         elif len(listed) < 2:
-            raise ValueError(
-                f"y has one class, {listed.tolist()[0]!r}; a classifier needs samples of at least "
-                f"two"
-            )
+            raise ValueError(f"y has one class, {listed.tolist()[0]!r}: a classifier needs two")
         self.loss_matrix_ = self.task_loss_.matrix(listed)
         outputs = ListedOutputs(self.loss_matrix_, self.score_space)
         self.score_basis_ = outputs.space.basis
@@ -280,18 +275,16 @@ class QuadraticSurrogateClassifier(ClassifierMixin, Estimator):
             self.n_iter_ = 1
             self.history_ = {name: np.array([value]) for name, value in row.items()}
         else:
-            coef, self.intercept_, outcome = descend(
-                self, features, targets, weight, fit_intercept, rng, is_kernel=is_kernel
-            )
+            data = features, targets, weight
+            coef, self.intercept_, outcome = descend(self, *data, fit_intercept, rng, is_kernel)
             self.n_iter_, self.history_ = outcome.n_iter, outcome.history
         if is_kernel:
             self.dual_coef_ = coef
         else:
             self.coef_ = coef if self.scale_ is None else coef / self.scale_
-        self.constants_ = {
-            "L_max": self._outputs.largest_cost, "r": self.rank_, "kappa": 1.0,
-            **seen_constants(features, targets, coef, self.intercept_, is_kernel),
-        }  # fmt: skip
+        seen = seen_constants(features, targets, coef, self.intercept_, is_kernel)
+        costs = {"L_max": self._outputs.largest_cost, "r": self.rank_, "kappa": 1.0}
+        self.constants_ = costs | seen
         return self
 
     # ---- answers ---------------------------------------------------------------------------------
@@ -384,11 +377,9 @@ class QuadraticSurrogateClassifier(ClassifierMixin, Estimator):
         places = np.minimum(np.searchsorted(self.classes_, y.ravel()), len(self.classes_) - 1)
         states = np.where(self.classes_[places] == y.ravel(), places, -1)
         n_nodes = 1 if y.ndim == 1 else y.shape[1]
-        start = starts_of(np.full(len(y), n_nodes))
-        truth = Truth(states, start, (self.classes_,))
-        return costs_of(loss, truth).losses(
-            truth, np.searchsorted(self.classes_, predicted.ravel())
-        )
+        truth = Truth(states, n_nodes * np.arange(len(y) + 1), (self.classes_,))
+        predicted = np.searchsorted(self.classes_, predicted.ravel())
+        return costs_of(loss, truth).losses(truth, predicted)
 
     def learning_complexity(self, eps):
         """Return `learning_complexity` with ``constants_``, whose D and M are estimates.
@@ -401,10 +392,7 @@ class QuadraticSurrogateClassifier(ClassifierMixin, Estimator):
         check_is_fitted(self)
         eps = check_eps(eps, positive=True)
         if not self._outputs.holds_loss:
-            raise ValueError(
-                "score_space does not hold the loss, so that no number of examples suffices for "
-                "every eps: see the function learning_complexity"
-            )
+            raise ValueError("score_space must hold the loss: see the function learning_complexity")
         return steps_needed(self.constants_, eps**2 / (2.0 * self._outputs.widest()), eps)
 
     def __sklearn_tags__(self):

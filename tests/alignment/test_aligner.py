@@ -252,7 +252,7 @@ def test_blocks_that_blow_up_are_counted():
     star = [("hub", "has", f"leaf{i}") for i in range(20)]
     kb = KnowledgeBase(star)
     model = KnowledgeBaseAligner(seed={"hub": "hub"}, max_neighbor_pairs=100, alpha=1.0)
-    with pytest.warns(UserWarning, match="1 blocks of more than max_neighbor_pairs=100"):
+    with pytest.warns(UserWarning, match="1 blocks of neighbors .* raise max_neighbor_pairs"):
         model.fit(kb, kb)
     assert model.n_skipped_blocks_ == 1
     assert model.mapping_ == {"hub": "hub"}
@@ -263,7 +263,7 @@ def test_blocks_that_blow_up_are_counted():
     [
         ({"relation_map": {"actor": "plays"}}, "relation_map names 'plays', which the second"),
         ({"relation_map": {"stars": "actor"}}, "relation_map names 'stars', which the first"),
-        ({"seed": {"nobody": "p"}}, "seed names 'nobody'"),
+        ({"seed": {"nobody": "p"}}, "seed: 'nobody' is no entity of side 1"),
         ({"seed": [("m", "m"), ("p", "m")]}, "one to one"),
         ({"relation_map": iter([("a", "b")])}, "relation_map must be a dict or a list of pairs"),
         ({"seed": np.array(1)}, "seed must be a dict or a list of pairs"),
@@ -289,14 +289,14 @@ def test_a_table_is_judged_by_names_and_values_alone():
 @pytest.mark.parametrize("kind", ["relations", "properties"])
 def test_nothing_in_common_is_said(kind):
     one, two = (KnowledgeBase(**{kind: [("m", name, "p")]}) for name in ("actor", "stars"))
-    with pytest.warns(UserWarning, match=f"{kind} of both sides have no name in common"):
+    with pytest.warns(UserWarning, match="a name that both sides share: .*_map says"):
         KnowledgeBaseAligner(seed={"m": "m"}).fit(one, two)
 
 
 def test_a_truth_of_other_names_is_refused(films):
     kb1, kb2, truth = films
     model = KnowledgeBaseAligner().fit(kb1, kb2)
-    with pytest.raises(ValueError, match="truth holds no pair of an entity of the first side"):
+    with pytest.raises(ValueError, match="truth holds no pair of entities of both sides"):
         model.score({b: a for a, b in truth.items()})
     with pytest.raises(ValueError, match="leave out what has no partner"):
         model.score(dict.fromkeys(truth))

@@ -28,7 +28,7 @@ def test_script_and_places_are_found():
     ({}, {"token_rows": [np.zeros((2, 2)), np.zeros((1, 2))]}, r"token_rows\[1\] must have shape"),
     ({}, {"token_rows": [np.full((2, 2), 0.5)] * 2}, r"token_rows\[0\] must hold whole numbers"),
     ({"random_state": "seed"}, {}, "random_state must be None, an integer"),
-    ({"n_steps": 1}, {}, "tokens have no step in common that n_steps == 1 leaves"),
+    ({"n_steps": 1}, {}, "tokens have no step in common: raise n_steps=1"),
     ({"n_steps": 5}, {"X": [np.ones((4, 2)), np.ones((1, 2))]}, r"X\[1\] has 1 rows"),
 ])  # fmt: skip
 def test_refusals(options, data, message):

@@ -138,7 +138,7 @@ def test_batches_equal_one_matrix():
     X = make_topic_corpus(300, 30, 3, random_state=0).X
     model, parts = DiscreteICA(3).fit(X), DiscreteICA(3).fit([X[:100], X[100:]])
     np.testing.assert_allclose(parts.components_, model.components_, rtol=1e-9, atol=1e-12)
-    with pytest.raises(ValueError, match=r"X\[1\] has 29 columns, X\[0\] has 30"):
+    with pytest.raises(ValueError, match=r"X\[1\] has 29 columns, but X\[0\] has 30"):
         DiscreteICA(3).fit([X[:100], X[100:, :29]])
     with pytest.raises(ValueError, match="sample_weight cannot be given with batches"):
         DiscreteICA(3).fit([X[:100], X[100:]], sample_weight=np.ones(300))
@@ -169,7 +169,7 @@ def test_number_of_topics_is_found():
     X = sp.vstack([data.X, sp.csr_array(np.full((1, 200), 40.0))]).tocsr()
     assert DiscreteICA("auto", random_state=0).fit(X).n_components_ in (size, size + 1)
     X = np.random.RandomState(0).poisson(3.0, size=(200, 10))
-    with pytest.raises(ValueError, match="finds nothing above the noise"):
+    with pytest.raises(ValueError, match="finds no eigenvalue of X above"):
         DiscreteICA("auto", moments="gp", random_state=0).fit(X)
 
 
@@ -230,8 +230,8 @@ def test_dask(cluster, extra):
 @pytest.mark.parametrize(
     ("parameters", "change", "message"),
     [
-        ({"n_components": 7, "moments": "gp"}, None, "n_components=7 must be at most the number"),
-        ({"n_components": 7, "moments": "lda"}, None, "n_components=7 must be at most the number"),
+        ({"n_components": 7, "moments": "gp"}, None, "n_components=7 must be at most n_features"),
+        ({"n_components": 7, "moments": "lda"}, None, "n_components=7 must be at most n_features"),
         (
             {"moments": "generalized", "algorithm": "tpm"}, None,
             'algorithm="tpm" needs a tensor',
@@ -239,11 +239,11 @@ def test_dask(cluster, extra):
         ({}, lambda X: X + 0.5, "X must hold whole numbers"),
         ({}, lambda X: X - 1.0, "X must hold counts"),
         ({}, lambda X: np.zeros((5, 3)), "X has no words"),
-        ({}, lambda X: X[:2], "n_samples=2 documents"),
+        ({}, lambda X: X[:2], "n_samples=2 that count"),
         (
             {"n_components": 6, "moments": "gp"},
             lambda X: np.random.RandomState(0).poisson(3.0, size=(50, 6)),
-            r"eigenvalue \d of the second moment is -?\d",
+            r"only \d eigenvalues",
         ),
     ],
 )  # fmt: skip
@@ -331,6 +331,6 @@ def test_prior_and_smoothing_suit_short_documents():
     assert gain(model, X, new) > gain(by_moments, X, new) + 0.05
     by_moments = DiscreteICA(40, prior_estimator="tensor", random_state=0).fit(X)
     assert gain(by_moments, X, new) < 0.1
-    with pytest.warns(UserWarning, match="no more probable under these topics"):
+    with pytest.warns(UserWarning, match="no more probable than"):
         model = DiscreteICA(40, random_state=0).fit(X)  # topics of noise
     assert gain(model, X, new) > -1e-3

@@ -14,7 +14,7 @@ from sklearn.preprocessing import StandardScaler
 
 from sklearn_fw.datasets import make_two_views
 from sklearn_fw.decomposition import DiscreteICA, MultiViewCCA, joint_diagonalize
-from sklearn_fw.decomposition._cross_moments import CrossMoments, Whitening
+from sklearn_fw.decomposition._cross_moments import CrossMoments, whiten
 from sklearn_fw.decomposition._multi_view import COUNTS, find_loadings
 from sklearn_fw.decomposition._rows import Rows
 from sklearn_fw.metrics import multiview_l1_error
@@ -42,7 +42,7 @@ def moments_of(X, Y, counts, weight=None, n_batches=1):
 
 def whitened(moments, K=3):
     U, values, V = moments.svd(K)
-    return Whitening.of(U[:, :K], values[:K], V[:, :K])
+    return whiten(U[:, :K], values[:K], V[:, :K])
 
 
 def cross_tensors(X, Y, counts):
@@ -105,7 +105,7 @@ def test_exact_moments_give_the_loadings(kind, rng):
         0.2, 1.0, K
     )  # of gamma distributions of rate one: K''(s) = shape / (1 - s)^2
     U, values, Vt = np.linalg.svd(D1 * shape @ D2.T)
-    W = Whitening.of(U[:, :K], values[:K], Vt[:K].T)
+    W = whiten(U[:, :K], values[:K], Vt[:K].T)
     targets = []
     for view, (side, D, is_count) in enumerate(zip(W[:2], (D1, D2), counts)):
         for w in side:
@@ -117,12 +117,11 @@ def test_exact_moments_give_the_loadings(kind, rng):
             targets.append((W.x / sides[0]) @ S @ (W.y / sides[1]).T - np.eye(K))
             targets.append(W.x @ (D1 * (2.0 * shape * (D.T @ w)) @ D2.T) @ W.y.T)
     basis = joint_diagonalize(targets, shear="normality", tol=1e-13, max_iter=200).basis
-    found = find_loadings(W, basis, counts)
-    error = multiview_l1_error(D1, D2, found.x, found.y, signed=True)
-    assert error < 1e-8
-    np.testing.assert_allclose(found.x * found.variance @ found.y.T, D1 * shape @ D2.T, atol=1e-8)
-    np.testing.assert_allclose(found.x_rotations.T @ found.x, np.eye(K), atol=1e-8)
-    np.testing.assert_allclose(found.y_rotations.T @ found.y, np.eye(K), atol=1e-8)
+    (x, y), variance, rotations, _ = find_loadings(W, basis, counts)
+    assert multiview_l1_error(D1, D2, x, y, signed=True) < 1e-8
+    np.testing.assert_allclose(x * variance @ y.T, D1 * shape @ D2.T, atol=1e-8)
+    for loadings, turned in zip((x, y), rotations):
+        np.testing.assert_allclose(turned.T @ loadings, np.eye(K), atol=1e-8)
 
 
 def error_of(kind, n_samples, **parameters):
@@ -275,11 +274,11 @@ def test_estimates_of_sources_are_shrunk():
         ("mixed", lambda X, Y: (X, Y - 50), "Negative values.*y must hold counts"),
         ("nongaussian", lambda X, Y: (X, np.ones_like(Y)), "y is constant"),
         ("nongaussian", lambda X, Y: (np.zeros_like(X), Y), "X is constant"),
-        ("nongaussian", lambda X, Y: (X, Y[:, [0, 0, 0]]), "singular value 2 .* only 1 are"),
+        ("nongaussian", lambda X, Y: (X, Y[:, [0, 0, 0]]), "only 1 singular values"),
         ("nongaussian", lambda X, Y: (X, Y[:, :1]), "n_components=2 must be at most"),
         ("nongaussian", lambda X, Y: (X[:2], Y[:2]), "n_samples=2 .* more than 2"),
         ("nongaussian", lambda X, Y: ([X, X], [Y]), "same batches"),
-        ("nongaussian", lambda X, Y: ([X, X[:, :2]], [Y, Y]), "all batches need the same"),
+        ("nongaussian", lambda X, Y: ([X, X[:, :2]], [Y, Y]), "columns, but"),
     ],
 )
 def test_bad_views_are_refused_with_the_remedy(kind, change, message):
@@ -300,7 +299,7 @@ def test_gaussian_sources_leave_the_space_and_the_prediction(rng):
 
 def test_views_that_share_nothing_and_swapped_views():
     X = np.array([[1.0, 1.0], [1.0, -1.0], [-1.0, 1.0], [-1.0, -1.0]] * 5)
-    with pytest.raises(ValueError, match=r"singular value 1 of .* 0 are above"):
+    with pytest.raises(ValueError, match=r"only 0 singular values"):
         MultiViewCCA(1).fit(X[:, :1], X[:, 1:])
     data = make_two_views(2000, 8, 2, 2, kind="discrete", random_state=0)
     X, Y = data.X, data.y

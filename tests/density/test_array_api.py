@@ -92,5 +92,5 @@ def test_single_precision_is_computed_in_double(name, device, to_device, rng):
                                         {"kernel": lambda X, Y: X @ Y.T}])  # fmt: skip
 def test_what_needs_numpy_says_so(parameters, to_device, rng):
     X = to_device(rng.normal(size=(10, 2)), "torch", "cpu")
-    with pytest.raises(ValueError, match="named kernels"):
+    with pytest.raises(ValueError, match="named kernel"):
         KernelStudentTDensity(**parameters).fit(X)

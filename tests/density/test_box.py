@@ -55,7 +55,7 @@ def test_quadrature_says_what_to_do_instead(rng):
 
 
 def test_poor_importance_sampling_is_reported(rng):
-    with pytest.warns(RuntimeWarning, match="effective sample"):
+    with pytest.warns(RuntimeWarning, match="effective draws"):
         KernelStudentTDensity(
             normalize="importance", length_scale=6.0, sigma0=1e-3, dof=500.0, random_state=0
         ).fit(rng.normal(size=(40, 6)))

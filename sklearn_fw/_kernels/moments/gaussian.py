@@ -115,11 +115,8 @@ def interval_moments(lower, upper, mean, var):
         a, b, sign, edge = -b, -a, -1.0, upper
     width = (upper - lower) / sd
     steepness = width * (a + 0.5 * width) if a >= 0.0 else width * max(-a, b)
-    if steepness <= 40.0:
-        log_z, t, v = _narrow_moments(a, width)
-        return log_z, edge + sign * sd * t, var * v
-    if a > 0.0:
-        log_z, t, v = _tail_moments(a)
+    if steepness <= 40.0 or a > 0.0:
+        log_z, t, v = _narrow_moments(a, width) if steepness <= 40.0 else _tail_moments(a)
         return log_z, edge + sign * sd * t, var * v
     below, above = 0.5 * math.erfc(-a * ROOT_HALF), 0.5 * math.erfc(b * ROOT_HALF)
     log_z = math.log1p(-below - above)

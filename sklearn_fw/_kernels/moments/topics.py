@@ -74,19 +74,17 @@ def document_bounds(data, indices, indptr, topics, prior, gamma, counts, bounds,
     n_topics = prior.size
     weights = np.empty(n_topics)
     wants_counts = counts.shape[0] > 0
-    constant, total = 0.0, 0.0
+    constant = 0.0
     for k in range(n_topics):
         constant -= math.lgamma(prior[k])
-        total += prior[k]
-    constant += math.lgamma(total)
+    constant += math.lgamma(prior.sum())
     for i in range(gamma.shape[0]):
         row = gamma[i]
         base = _expected(row, weights)
-        bound, total = constant, 0.0
+        bound = constant
         for k in range(n_topics):
             bound += math.lgamma(row[k]) + (prior[k] - row[k]) * (digamma(row[k]) - base)
-            total += row[k]
-        bound -= math.lgamma(total)
+        bound -= math.lgamma(row.sum())
         for j in range(indptr[i], indptr[i + 1]):
             word = topics[indices[j]]
             norm = dot(word, weights) + SMALLEST
