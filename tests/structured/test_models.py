@@ -341,7 +341,7 @@ def test_enumerated_model(task_loss, rng):
             r"X\[1\] must have shape \(n_candidates, 3\)",
         ),
         ([np.ones((2, 3)), np.ones(3)], [0, 0], {}, r"X\[1\] must have shape \(n_candidates, 3\)"),
-        ([np.full((2, 3), np.inf)], [0], {}, r"X\[0\] contains NaN or infinity"),
+        ([np.full((2, 3), np.inf)], [0], {}, r"X\[0\] must be finite, got NaN"),
         ([np.ones((2, 3))], [2], {}, r"y\[0\] must name one of 2 candidates, got 2"),
         ([np.ones((2, 3))], [-1], {}, r"y\[0\] must name one of 2 candidates, got -1"),
         ([np.ones((2, 3))], [0], {"task_loss": "hamming"}, "'zero_one', a matrix of costs"),

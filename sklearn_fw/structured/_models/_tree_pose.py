@@ -8,8 +8,7 @@ from ..._core import check
 from ..._core.scores import integers
 from ...inference import DistanceTransform, PoseScores, check_positions, check_tree, parents
 from ...task_losses import resolve_task_loss
-from ._base import ScoredModel, check_weights, kept_loss
-from ._ragged import check_counts, listed
+from ._base import ScoredModel, check_weights, checked_features, checked_samples
 
 FAR = 3.0  # standard deviations: squares of what is further off would rule the choice of C
 
@@ -103,19 +102,15 @@ class TreePoseModel(ScoredModel):
     _needs_bounds = True  # no distance transform answers beyond them
 
     def initialize(self, X, y):
-        self._loss  # refuses what is no loss  # noqa: B018
-        self.task_loss_ = self.task_loss
-        X, y = as_lists(X, y)
+        self._loss, self.task_loss_ = _resolve(self.task_loss), self.task_loss
         self._n_types = check.integer(self.n_types, "n_types", 1)
-        self.n_features_in_ = as_image(X[0], "X[0]").shape[2]
-        self.n_joints_ = len(_pose(y[0], "y[0]"))
         poses = []
-        for i, (x, truth) in enumerate(zip(X, y, strict=True)):
-            x = as_image(x, f"X[{i}]", self.n_features_in_)
-            poses.append(check_positions(
-                _pose(truth, f"y[{i}]")[:, :2], f"y[{i}]", self.n_joints_, x.shape[:2]
-            ))  # fmt: skip
+        for i, x, truth in checked_samples(X, y):
+            pose, name = _pose(truth, f"y[{i}]")[:, :2], f"y[{i}]"
+            self.n_joints_ = len(poses[0] if poses else pose)
+            poses.append(check_positions(pose, name, self.n_joints_, x.shape[:2]))
             self._loss.position_costs(poses[-1], (1, 1))  # refuses bad parameters
+        self.n_features_in_ = x.shape[2]
         self._measure(np.array(poses))
         return self
 
@@ -154,10 +149,6 @@ class TreePoseModel(ScoredModel):
             )
         found = KMeans(self._n_types, n_init=10, random_state=0).fit(displacements)
         return found.cluster_centers_, displacements - found.cluster_centers_[found.labels_]
-
-    @property
-    def _loss(self):
-        return kept_loss(self, _resolve)
 
     @property
     def _cuts(self):
@@ -218,7 +209,7 @@ class TreePoseModel(ScoredModel):
         return positions, off, types
 
     def joint_feature(self, x, y):
-        x = as_image(x, "x", self.n_features_in_)
+        x = checked_features(x, "x", self.n_features_in_)
         positions, off, types = self._read(x, y)
         edges = np.arange(len(self.edges_))
         d = off[edges, types] / self.scales_
@@ -237,7 +228,7 @@ class TreePoseModel(ScoredModel):
     # ---- scores of pixels ------------------------------------------------------------------------
 
     def scores(self, x, w):
-        x, weights = as_image(x, "x", self.n_features_in_), self.unpack(w)
+        x, weights = checked_features(x, "x", self.n_features_in_), self.unpack(w)
         if np.any(weights["deformation"][:, :, ::2] < 0.0):
             raise ValueError(
                 "w has negative weights of squared displacements, by which joints want to be as "
@@ -258,25 +249,6 @@ class TreePoseModel(ScoredModel):
         true = check_positions(_pose(y_true, "y_true")[:, :2], "y_true", len(scores.maps), shape)
         maps = scores.maps + self._loss.position_costs(true, shape)
         return PoseScores(maps, *(getattr(scores, name) for name in scores.__slots__[1:]))
-
-
-def as_lists(X, y):
-    X, y = listed(X, "images"), check.items(y, "y", "outputs")
-    check_counts(len(X), len(y))
-    return X, y
-
-
-def as_image(x, name, n_features="n_features"):
-    """Feature maps as an array of moderate numbers, float32 or else float64."""
-    is_kept = type(x) is np.ndarray and x.dtype == np.float32 and check.is_moderate(x)
-    x = x if is_kept else check.array(x, name)
-    if x.ndim != 3 or 0 in x.shape or n_features not in ("n_features", x.shape[2]):
-        raise ValueError(
-            f"{name} must have shape (n_rows, n_columns, {n_features}) with at least one of each, "
-            f"got {x.shape}"
-        )
-    check.magnitude(x, name)
-    return x
 
 
 def _pose(y, name):
