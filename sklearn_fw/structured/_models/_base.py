@@ -30,14 +30,6 @@ def loss_of_nodes(model, task_loss, names):
     return loss
 
 
-def check_weights(w, size):
-    """Weights of moderate size, as many as there have to be."""
-    w = check.numbers(w, "w")
-    if w.shape != (size,):
-        raise ValueError(f"w must have shape ({size},), got {w.shape}")
-    return w
-
-
 def checked_features(x, name, n_features, axes="n_rows, n_columns", least=1):
     """Moderate numbers, float32 or else float64, with ``least`` entries along each of some axes."""
     is_kept = type(x) is np.ndarray and x.dtype in (np.float32, np.float64)

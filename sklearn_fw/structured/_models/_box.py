@@ -2,9 +2,10 @@
 
 import numpy as np
 
+from ..._core import check
 from ...inference import BoxScores, SubwindowSearch
 from ...task_losses import BoxLoss, as_box
-from ._base import ScoredModel, check_weights, checked_features, checked_samples
+from ._base import ScoredModel, checked_features, checked_samples
 
 
 class BoxModel(ScoredModel):
@@ -76,7 +77,7 @@ class BoxModel(ScoredModel):
 
     def scores(self, x, w):
         x = checked_features(x, "x", self.n_features_in_)
-        return BoxScores(x @ check_weights(w, self.n_features_in_))
+        return BoxScores(x @ check.shaped(w, "w", self.n_features_in_))
 
     def augment(self, scores, y_true):
         if not isinstance(scores, BoxScores):

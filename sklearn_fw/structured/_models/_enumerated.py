@@ -7,7 +7,7 @@ import numpy as np
 from ..._core import check
 from ..._core.parameters import Parameterized
 from ...task_losses import ZeroOneLoss, resolve_task_loss
-from ._base import ScoredModel, check_weights, checked_features, checked_samples
+from ._base import ScoredModel, checked_features, checked_samples
 
 AXES = "n_candidates"
 
@@ -123,7 +123,7 @@ class EnumeratedModel(ScoredModel):
 
     def scores(self, x, w):
         x = checked_features(x, "x", self.size_joint_feature, AXES)
-        return x @ check_weights(w, self.size_joint_feature)
+        return x @ check.shaped(w, "w", self.size_joint_feature)
 
     def augment(self, scores, y_true):
         scores = check.array(scores, "scores")

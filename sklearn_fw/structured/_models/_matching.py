@@ -11,7 +11,7 @@ from ..._kernels import lazy
 from ...inference import Assignment
 from ...projections import project_matching
 from ...task_losses import LinkLoss
-from ._base import ScoredModel, check_weights, checked_features, checked_samples, loss_of_nodes
+from ._base import ScoredModel, checked_features, checked_samples, loss_of_nodes
 
 matching = lazy("graphs.matching")
 
@@ -180,7 +180,7 @@ class MatchingModel(ScoredModel):
     # ---- scores of pairs -------------------------------------------------------------------------
 
     def scores(self, x, w):
-        x, w = self._check_input(x), check_weights(w, self.n_features_in_)
+        x, w = self._check_input(x), check.shaped(w, "w", self.n_features_in_)
         features = np.ascontiguousarray(x.reshape(-1, len(w)))
         scores = np.empty(x.shape[:2])
         matching.pair_scores(features, np.ascontiguousarray(w), scores.ravel())
@@ -350,8 +350,4 @@ class MatchingModel(ScoredModel):
 
     def _matrix(self, x, vector, name):
         shape = self._check_input(x).shape[:2]
-        vector = check.array(vector, name)
-        if vector.shape != (shape[0] * shape[1],):
-            raise ValueError(f"{name} must have shape ({shape[0] * shape[1]},), got {vector.shape}")
-        check.magnitude(vector, name)
-        return vector.reshape(shape)
+        return check.shaped(vector, name, shape[0] * shape[1]).reshape(shape)

@@ -8,7 +8,7 @@ from ..._core import check
 from ..._core.scores import integers
 from ...inference import DistanceTransform, PoseScores, check_positions, check_tree, parents
 from ...task_losses import resolve_task_loss
-from ._base import ScoredModel, check_weights, checked_features, checked_samples
+from ._base import ScoredModel, checked_features, checked_samples
 
 FAR = 3.0  # standard deviations: squares of what is further off would rule the choice of C
 
@@ -179,7 +179,7 @@ class TreePoseModel(ScoredModel):
         w : ndarray of shape (size_joint_feature,)
             Weights.
         """
-        w = check_weights(w, self.size_joint_feature)
+        w = check.shaped(w, "w", self.size_joint_feature)
         filters, deformation, bias = np.split(w, self._cuts[:2])
         shape = len(self.edges_), self._n_types
         return {
