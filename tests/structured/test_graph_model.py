@@ -324,7 +324,7 @@ def test_sizes_beside_constants(rng, factor, unlearnt, make):
         ((ROWS, 1.0 - np.eye(4)), r"adjacency matrix A they are np.argwhere\(np.triu\(A, 1\)\)"),
         ((ROWS, sp.csr_array(1.0 - np.eye(4))), r"np.transpose\(scipy.sparse.triu\(A, 1\)"),
         ((ROWS, [("a", "b")]), "must hold the numbers of nodes, .*, got names: .* networkx"),
-        ((ROWS, [(0, 1)], np.ones((2, 2))), "edge_features must have a row for each of 1 edges"),
+        ((ROWS, [(0, 1)], np.ones((2, 2))), r"have shape \(1, n_edge_features\), got \(2, 2"),
         ((ROWS, [(0, 1)], np.ones((1, 3))), r"edges with \[4\] features, but 1 and \[3\]"),
         ((ROWS, [(0, 1)]), r"edges with \[0\] features, but 1 and \[3\]"),
         ((ROWS, [(0, 1)], [[np.nan, 1.0]]), "NaN"),

@@ -175,7 +175,7 @@ class GraphModel(LabelledParts):
             nodes, pairs, z = read_networkx(
                 x, self._nodes_of(x), self.node_attributes, self._edge_names
             )
-            return [nodes], [self._with_constant(pairs, z)]
+            return [nodes], [(pairs, z)]
         if not isinstance(x, tuple) or len(x) not in (2, 3, 4):
             raise TypeError(
                 f"an input must be a tuple (features, edges), (features, edges, edge_features) or "
@@ -188,7 +188,7 @@ class GraphModel(LabelledParts):
             x[1], x[2] if len(x) > 2 else None, self._edge_kinds, self._node_kinds,
             [own.shape[0] for own in nodes],
         )  # fmt: skip
-        return nodes, [self._with_constant(*kind) for kind in found]
+        return nodes, found
 
     def node_weights(self, x):
         return x[3] if isinstance(x, tuple) and len(x) == 4 else None
@@ -204,22 +204,10 @@ class GraphModel(LabelledParts):
                     f"the input has the kind of node {unknown.pop()!r}, which the first training "
                     f"input lacks: give it there, too, with an array without rows if need be"
                 )
-            nothing = np.empty((0, 0))
-            return [_array(features.get(kind, nothing)) for kind in self._node_kinds]
-        if is_kinds(features):
-            return [_array(own) for own in features]
-        return [_array(features)]
-
-    def _with_constant(self, pairs, z):
-        if z is None or not self.fit_intercept or not len(pairs):
-            return pairs, z
-        z = check.array(z, "edge_features")
-        z = z[:, None] if z.ndim == 1 else z
-        if len(z) != len(pairs):
-            raise ValueError(
-                f"edge_features must have a row for each of {len(pairs)} edges, got shape {z.shape}"
-            )
-        return pairs, np.column_stack([np.ones(len(z)), z])
+            features = [features.get(kind, np.empty((0, 0))) for kind in self._node_kinds]
+        elif not is_kinds(features):
+            features = [features]
+        return [_array(own) for own in features]
 
     # ---- outputs ---------------------------------------------------------------------------------
 

@@ -90,8 +90,8 @@ def joined(arrays):
     return np.concatenate([np.empty((0, 2), np.int64), *arrays])
 
 
-def read_edges(kind, n_nodes, name):
-    """Pairs of nodes, and their features or None."""
+def read_edges(kind, n_nodes, name, has_constant):
+    """Pairs of nodes, and their features or None, with a constant in front if asked for."""
     pairs, features = kind if isinstance(kind, tuple) and len(kind) == 2 else (kind, None)
     pairs = as_array(pairs, name)
     if pairs.size == 0:
@@ -108,14 +108,15 @@ def read_edges(kind, n_nodes, name):
     if np.any(pairs[:, 0] == pairs[:, 1]):
         raise ValueError(f"{name} must join two different nodes")
     if features is not None:
-        features = check.array(features, f"features of {name}")
+        features = check.numbers(features, f"features of {name}")
         features = features[:, None] if features.ndim == 1 else features
         if features.ndim != 2 or len(features) != len(pairs):
             raise ValueError(
                 f"features of {name} must have shape ({len(pairs)}, n_edge_features), got "
                 f"{features.shape}"
             )
-        check.magnitude(features, f"features of {name}")
+        if has_constant:
+            features = np.column_stack([np.ones(len(features)), features])
     return pairs.astype(np.int64), features
 
 
@@ -371,20 +372,17 @@ class PartModel(PairwiseModel):
         if not n_nodes:
             raise ValueError(f"{name} must have one node at least")
         edges = [] if edges is None else edges if isinstance(edges, list) else [edges]
-        edges = [read_edges(kind, n_nodes, f"edges of {name}") for kind in edges]
+        of_edges = n_nodes, f"edges of {name}", self._n_constants
+        edges = [read_edges(kind, *of_edges) for kind in edges]
         return Sample(x, nodes, edges, self._read_weights(x, n_nodes))
 
     def _read_weights(self, x, n_nodes):
         weights = self.node_weights(x)
         if weights is None:
             return None
-        weights = check.array(weights, "weights of nodes")
-        if weights.shape != (n_nodes,) or np.any(weights < 0.0):
-            raise ValueError(
-                f"weights of nodes must be {n_nodes} numbers that are not negative, one for each "
-                f"node, got shape {weights.shape}"
-            )
-        check.magnitude(weights, "weights of nodes")
+        weights = check.shaped(weights, "weights of nodes", n_nodes)
+        if np.any(weights < 0.0):
+            raise ValueError(f"weights of nodes must not be negative, got {weights.min()}")
         return weights
 
     def _check_kinds(self, samples):
