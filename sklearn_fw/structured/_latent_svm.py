@@ -154,8 +154,7 @@ class LatentStructuredSVM(StructuredSVM):
         model = super()._find_model(X, y)
         if not has_parts(model):
             raise TypeError(
-                f"hidden states need a model of nodes and edges, which {type(model).__name__} is "
-                f"not: take StructuredSVM, or a model of parts such as PartModel"
+                f"hidden states need a model of nodes and edges, not {type(model).__name__}"
             )
         return HiddenStates(model, self.n_states_per_label, self.missing_label)
 
@@ -251,7 +250,6 @@ def _checked_states(states, allowed):
     fits = len(states) == len(allowed) and allowed.shape[1] > states.max()
     if not fits or not np.all(allowed[np.arange(len(states)), states]):
         raise ValueError(
-            "warm_start=True needs the outputs of the previous fit, in the same order: fit a "
-            "clone, or set warm_start=False"
+            "warm_start=True needs the outputs of the previous fit, in their order: fit a clone"
         )
     return states

@@ -170,9 +170,7 @@ class StructuredPath(RegularizationPath):
         name, start, end = self.param_name, self.start_, self.end_
         values = np.atleast_1d(check.array(value, name, finite=None))
         if values.ndim != 1:
-            raise ValueError(
-                f"{name} must be a number or one-dimensional, got shape {values.shape}"
-            )
+            raise ValueError(f"{name} must be a number or a vector, got shape {values.shape}")
         for number in values:
             self._problem.check_value(number, name)
             if number * (1 + TOUCH) < start or end * (1 + TOUCH) < number:

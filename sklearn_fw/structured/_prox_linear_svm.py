@@ -243,10 +243,7 @@ class ProxLinearStructuredSVM(StructuredPredictor, CallbackSupportMixin, Estimat
 
         self.solver_ = resolve_solver(self.solver)
         if not self.solver_.certified:
-            raise ValueError(
-                f"solver={self.solver!r} has no certificate, which tells when a model is solved: "
-                f"use 'bcfw' or 'fw'"
-            )
+            raise ValueError(f"solver={self.solver!r} has no certificate: use 'bcfw' or 'fw'")
         self.model_ = as_score_model(self.score_model)
         scores = CheckedScores(self.model_)
         if not isinstance(self.model_, TorchScores) and hasattr(self.model_, "get_params"):

@@ -15,9 +15,7 @@ ACCURACY = 0.1
 
 def suboptimality(svm, X, y, sample_weight, max_iter):
     if getattr(svm.solver_, "perceptron", False):
-        raise ValueError(
-            "solver='perceptron' minimises no objective, so there is no gap: fit with another one"
-        )
+        raise ValueError("solver='perceptron' minimizes no objective, so there is no gap")
     model = view_of(svm._view._in_units(svm._units))
     X, y, weight = model._samples(svm, X, y, sample_weight, reset=False)
     total = weight.sum()

@@ -411,9 +411,7 @@ class StructuredSVM(StructuredPredictor, CallbackSupportMixin, Estimator):
             raise AttributeError(f"{method} exists for multiclass models only; see score_samples")
         if model is None or isinstance(model, type) or view_of(model)._offers(method):
             return True  # names: known after fit
-        raise AttributeError(
-            f"{method} needs a model with part scores, which {type(model).__name__} lacks"
-        )
+        raise AttributeError(f"{method} needs a model with part scores, not {type(model).__name__}")
 
     def _check_X(self, X):
         if not hasattr(self, "coef_"):  # the check of scikit-learn costs more than a sentence

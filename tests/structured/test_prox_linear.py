@@ -274,12 +274,12 @@ def test_outputs_that_do_not_fit():
     X, y = sequences()
     with pytest.raises(ValueError, match="same length"):
         ProxLinearStructuredSVM(TagNetwork()).fit(X, y[:-1])
-    with pytest.raises(ValueError, match="one label per node"):
+    with pytest.raises(ValueError, match=r"y\[0\] has .* labels, but X\[0\]"):
         ProxLinearStructuredSVM(TagNetwork()).fit(X, [t[:-1] for t in y])
     X, y = boxes(n_samples=3, n_boxes=12)
     with pytest.raises(ValueError, match=r"y\[1\]: y_true must name one of 12 candidates, got 12"):
         ProxLinearStructuredSVM(BoxNetwork()).fit(X, [0, 12, 1])
-    with pytest.raises(ValueError, match=r"y\[0\]: .*has 5 costs, but there are 12"):
+    with pytest.raises(ValueError, match=r"y\[0\]: .*has 5 costs for 12"):
         ProxLinearStructuredSVM(BoxNetwork()).fit(X, [np.arange(5.0)] * 3)
 
 

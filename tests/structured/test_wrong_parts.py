@@ -52,7 +52,7 @@ def test_wrong_parts(x, message):
     [
         ([0, 1], r"encode\(y\[0\]\) of Said has 2 states for 3 nodes"),
         ([0, 1, -1], "must not be negative, got -1"),
-        ([0, 1, 0.5], "must hold one integer for each node, got dtype float64"),
+        ([0, 1, 0.5], "must hold one integer for each node, got float64"),
         ([[0, 1, 1]], "must hold one integer for each node"),
     ],
 )

@@ -40,10 +40,7 @@ class BlackBox:
         elif oracle is None or check.is_auto(oracle):
             oracle = None
         else:
-            raise TypeError(
-                f"oracle={oracle!r} needs a model with scores; "
-                f"{type(self.model).__name__} brings its own inference: leave oracle='auto'"
-            )
+            raise TypeError(f"oracle={oracle!r} needs a model with scores: leave oracle='auto'")
         return BlackBoxProblem(self.model, X, y, weight, n_jobs, oracle), oracle
 
     def _stacked(self, X, y):

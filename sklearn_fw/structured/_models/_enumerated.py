@@ -147,9 +147,7 @@ def _number_of(y, n_candidates, name):
     if _are_costs(y):
         costs = _costs(y, name)
         if len(costs) != n_candidates:
-            raise ValueError(
-                f"{name} has {len(costs)} costs, but there are {n_candidates} candidates"
-            )
+            raise ValueError(f"{name} has {len(costs)} costs for {n_candidates} candidates")
         return int(costs.argmin())
     if not isinstance(y, Integral) or not 0 <= y < n_candidates:
         raise ValueError(f"{name} must name one of {n_candidates} candidates, got {y!r}")
@@ -164,7 +162,6 @@ def _costs(y, name):
     costs = check.numbers(y, name)
     if costs.ndim != 1 or np.any(costs < 0.0) or not np.any(costs == 0.0):
         raise ValueError(
-            f"{name} must be the number of a candidate or a vector of the costs of all, not "
-            f"negative and zero for the true one; got costs of shape {costs.shape}"
+            f"{name} must hold costs of all candidates, not negative, zero for the true one"
         )
     return costs

@@ -116,9 +116,7 @@ class GraphModel(LabelledParts):
 
     def _look_at(self, X, y):
         if not isinstance(self.node_attributes, str | list | tuple):
-            raise TypeError(
-                f"node_attributes must be a name or a list of names, got {self.node_attributes!r}"
-            )
+            raise TypeError(f"node_attributes must be names, got {self.node_attributes!r}")
         X, y = check.items(X, "X", "graphs"), check.items(y, "y", "labels of graphs")
         first = next(iter(X), None)
         if first is None or isinstance(first, Sample):
@@ -149,10 +147,7 @@ class GraphModel(LabelledParts):
         if isinstance(names, dict):
             unknown = set(names) ^ set(self._edge_kinds or [])
             if unknown:
-                raise ValueError(
-                    f"edge_symmetry must name the kinds of edges {self._edge_kinds}, got "
-                    f"{list(names)}"
-                )
+                raise ValueError(f"edge_symmetry must name the kinds of edges {self._edge_kinds}")
             names = [names[kind] for kind in self._edge_kinds]
         if not isinstance(names, str | list | tuple):
             raise TypeError(f"edge_symmetry must be a name, a list or a dict, got {names!r}")
@@ -214,24 +209,19 @@ class GraphModel(LabelledParts):
     def _split(self, output, name):
         if self._keyed:
             if not isinstance(output, dict):
-                raise TypeError(
-                    f"{name} must be a dict from nodes to labels, as in the training, got "
-                    f"{type(output).__name__}"
-                )
+                raise TypeError(f"{name} must be a dict from nodes to labels, as in the training")
             return [labels_in([output[node] for node in nodes_in_order(output)])]
         if isinstance(output, dict):
             if self._node_kinds is None or set(output) - set(self._node_kinds):
                 raise ValueError(
-                    f"{name} is a dict with the keys {list(output)[:5]}, which must be kinds of "
-                    f"nodes of X, or nodes of networkx graphs"
+                    f"{name} is a dict with the keys {list(output)[:5]}, not kinds of nodes of X"
                 )
             return [_labels(output.get(kind, ()), name) for kind in self._node_kinds]
         if self._n_kinds == 1:
             return [_labels(output, name)]
         if not isinstance(output, list | tuple) or len(output) != self._n_kinds:
             raise ValueError(
-                f"{name} must be a list with the labels of each of the {self._n_kinds} kinds of "
-                f"nodes, or a dict"
+                f"{name} must be a list of {self._n_kinds} arrays of labels, or a dict"
             )
         return [_labels(own, name) for own in output]
 
@@ -249,9 +239,7 @@ class GraphModel(LabelledParts):
 def _array(features):
     features = features if sp.issparse(features) else as_array(features, "features")
     if features.ndim != 2 and features.shape[:1] != (0,):
-        raise ValueError(
-            f"features must have shape (n_nodes, n_features), got shape {features.shape}"
-        )
+        raise ValueError(f"features must have shape (n_nodes, n_features), got {features.shape}")
     return features
 
 
@@ -297,8 +285,7 @@ def numbered_through(pairs, kind, names, counts):
     for own, end in zip(pairs.T, ends):
         if own.min() < 0 or own.max() >= counts[end]:
             raise ValueError(
-                f"edges of the kind {kind!r} must name nodes 0 to {counts[end] - 1} of "
-                f"their kind, got {own.min()} to {own.max()}"
+                f"edges of the kind {kind!r} must name nodes 0 to {counts[end] - 1} of their kind"
             )
     return pairs + starts_of(counts)[ends]
 
@@ -309,13 +296,11 @@ def edges_of_kinds(edges, features, names, node_names, counts):
         features = {} if features is None else features
         if not isinstance(features, dict):
             raise TypeError(
-                f"edge_features must be a dict as edges are, got {type(features).__name__}"
+                f"edge_features must be a dict like edges, got {type(features).__name__}"
             )
         for kind in edges:
             if kind not in (names or []):
-                raise ValueError(
-                    f"the input has the kind of edge {kind!r}, which no training input has"
-                )
+                raise ValueError(f"the kind of edge {kind!r} is in no training input")
         for kind in features:
             if kind not in edges:
                 raise ValueError(f"edge_features has the kind {kind!r}, which edges lack")
@@ -328,9 +313,7 @@ def edges_of_kinds(edges, features, names, node_names, counts):
         return [(pairs, None if features is None or not len(pairs) else features)]
     features = [None] * len(edges) if features is None else features
     if not isinstance(features, list) or len(features) != len(edges):
-        raise ValueError(
-            f"edge_features must be a list with an entry for each of {len(edges)} kinds of edges"
-        )
+        raise ValueError(f"edge_features must be a list of {len(edges)} entries, one for each kind")
     return [(_pairs_in(pairs), z) for pairs, z in zip(edges, features)]
 
 

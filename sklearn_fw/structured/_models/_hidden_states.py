@@ -101,8 +101,7 @@ class HiddenStates(PairwiseModel):
         own = getattr(self.base, "bounds", lambda: (None, None))()
         if not self.is_plain and any(side is not None for side in own):
             raise ValueError(
-                f"{type(self.base).__name__} has bounds on the weights of its labels, which hidden "
-                f"states have not: set n_states_per_label=1"
+                f"{type(self.base).__name__} has bounds on weights: set n_states_per_label=1"
             )
         return own
 
@@ -135,15 +134,9 @@ class HiddenStates(PairwiseModel):
 
     def _offers(self, method):
         if method == "n_best":
-            raise AttributeError(
-                "n_best lists labellings by score, and many of hidden states have the same labels: "
-                "see predict_marginals"
-            )
+            raise AttributeError("n_best would list labels repeatedly: see predict_marginals")
         if method == "duality_gap":
-            raise AttributeError(
-                "duality_gap needs a convex objective: see dual_gap_, which is that of the convex "
-                "problem at coef_"
-            )
+            raise AttributeError("duality_gap needs a convex objective: see dual_gap_")
         return True
 
     # ---- states and labels -----------------------------------------------------------------------
@@ -257,10 +250,7 @@ def _counts(given, n_labels):
         given = check.items(given, name, "numbers of states")
         given = [given] if n_kinds == 1 else given
     if len(given) != n_kinds:
-        raise ValueError(
-            f"{name} must be an integer or hold one entry for each of {n_kinds} kinds of nodes, "
-            f"got {len(given)}"
-        )
+        raise ValueError(f"{name} must be an integer or hold {n_kinds} entries, got {len(given)}")
     counts = []
     for own, n in zip(given, n_labels):
         own = list(own) if hasattr(own, "__len__") and not isinstance(own, str) else [own] * n

@@ -104,9 +104,7 @@ class LabelledParts(PartModel):
         if states.shape != kind.shape:
             raise ValueError(f"states must have shape {kind.shape}, got {states.shape}")
         if np.any(states < 0) or np.any(states >= np.array(self.states_)[kind]):
-            raise ValueError(
-                f"states must be numbers of labels, from 0 to less than {self.states_}"
-            )
+            raise ValueError(f"states must be from 0 to less than {self.states_}")
         return self._decode(states, np.array([0, len(states)]), [x])[0]
 
     def parts(self, x):

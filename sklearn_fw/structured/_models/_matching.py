@@ -98,9 +98,7 @@ class MatchingModel(ScoredModel):
     def initialize(self, X, y):
         self._loss = loss_of_nodes(self, self.task_loss, NAMES)
         if not self._loss.decomposes:
-            raise ValueError(
-                f"task_loss must be a sum over pairs of a matching, got {self.task_loss!r}"
-            )
+            raise ValueError(f"task_loss must be a sum over pairs, got {self.task_loss!r}")
         self.task_loss_ = self.task_loss
         check.flag(self.perfect, "perfect")
         for i, x, truth in checked_samples(X, y, least=0):
@@ -135,8 +133,7 @@ class MatchingModel(ScoredModel):
                 )
             if self.perfect and not np.all(count):
                 raise ValueError(
-                    f"{name} gives {kind} {int(count.argmin())} no partner, which perfect=True "
-                    f"demands: set perfect=False"
+                    f"{name} gives {kind} {count.argmin()} no partner, which perfect=True demands"
                 )
 
     @property
@@ -160,8 +157,7 @@ class MatchingModel(ScoredModel):
             return loss._value_of(true, made, shape)
         if shape is None:
             raise ValueError(
-                "the loss of two lists of pairs is not defined: pass one of them as an array of "
-                "shape (n_rows, n_columns)"
+                "the loss of two lists of pairs is not defined: pass one of them as an array"
             )
         truth = truth_of_pairs(true, shape)
         losses = costs_of(loss, truth).losses(truth, truth_of_pairs(made, shape).states)

@@ -72,9 +72,7 @@ class PairwiseModel(ScoredModel):
         # Of "auto" the judge is a loss between 0 and 1.
         self._judging_loss = HammingLoss() if by_itself else self._training_loss
         if self.class_weight is not None and not self._loss_is_a_sum:
-            raise ValueError(
-                f"class_weight needs a loss that is a sum over nodes, not {self.task_loss!r}"
-            )
+            raise ValueError("class_weight needs a loss that is a sum over nodes")
 
     @property
     def _loss_is_a_sum(self):
@@ -261,15 +259,11 @@ class PairwiseModel(ScoredModel):
         states = self._encode(y, rows.node_start)
         if n_own is not None and np.any(states >= n_own):
             t = int(np.argmax(states >= n_own))
-            raise ValueError(
-                f"y has the state {states[t]} at a node of a kind with {n_own[t]} states"
-            )
+            raise ValueError(f"y has the state {states[t]} at a node with {n_own[t]} states")
         missing = np.flatnonzero(states == MISSING)
         if len(missing):
             i = int(np.searchsorted(rows.node_start, missing[0], side="right")) - 1
-            raise ValueError(
-                f"y[{i}] has nodes without a label (masked): LatentStructuredSVM trains with them"
-            )
+            raise ValueError(f"y[{i}] has nodes without a label (masked): take LatentStructuredSVM")
         return states, self._costs(states, rows.node_start, rows.kind, rows.weight)
 
     def _node_scores(self, rows, w):

@@ -98,8 +98,7 @@ def read_edges(kind, n_nodes, name, has_constant):
         pairs = np.empty((0, 2), np.int64)
     if pairs.ndim != 2 or pairs.shape[1] != 2 or pairs.dtype.kind not in "iu":
         raise ValueError(
-            f"{name} must be integers of shape (n_edges, 2), got dtype {pairs.dtype} and shape "
-            f"{pairs.shape}"
+            f"{name} must be integers of shape (n_edges, 2), got {pairs.dtype} {pairs.shape}"
         )
     if pairs.size and (pairs.min() < 0 or pairs.max() >= n_nodes):
         raise ValueError(
@@ -469,8 +468,7 @@ class PartModel(PairwiseModel):
             states = as_array(_unmasked(given), name)
             if states.ndim != 1 or (states.size and states.dtype.kind not in "iu"):
                 raise ValueError(
-                    f"{name} must hold one integer for each node, got dtype {states.dtype} and "
-                    f"shape {states.shape}"
+                    f"{name} must hold one integer for each node, got {states.dtype} {states.shape}"
                 )
             if lengths is not None and len(states) != lengths[i]:
                 raise ValueError(f"{name} has {len(states)} states for {lengths[i]} nodes")
@@ -489,7 +487,7 @@ class PartModel(PairwiseModel):
         unseen = states >= self.n_states_
         if np.any(unseen) and not allow_unseen:
             raise ValueError(
-                f"y holds the state {states[unseen][0]}, but the model has {self.n_states_}"
+                f"y holds the state {states.max()}, but the model has {self.n_states_}"
             )
         return np.where(unseen, -1, states).astype(np.int32)
 

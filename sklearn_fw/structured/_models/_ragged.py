@@ -113,10 +113,7 @@ def _check_item(item, width, name):
     if item.size and item.dtype.kind in "OUS":
         refuse_words(item.ravel()[0], name)
     if item.ndim != 2:
-        raise ValueError(
-            f"{name} must have shape (n_nodes, n_features), got {item.shape}: "
-            f"one row of features per node"
-        )
+        raise ValueError(f"{name} must have shape (n_nodes, n_features), got {item.shape}")
     if item.dtype.kind not in "fiub":
         raise ValueError(f"{name} must be numeric, got dtype {item.dtype}: vectorize it first")
     if width is not None and item.shape[1] != width:
@@ -166,10 +163,7 @@ def check_lengths(n_labels, n_nodes):
     wrong = np.flatnonzero(n_labels != n_nodes)
     if len(wrong):
         i = wrong[0]
-        raise ValueError(
-            f"y[{i}] has {n_labels[i]} labels, but X[{i}] has {n_nodes[i]} nodes: one label per "
-            f"node is needed"
-        )
+        raise ValueError(f"y[{i}] has {n_labels[i]} labels, but X[{i}] has {n_nodes[i]} nodes")
 
 
 def as_labels(y):

@@ -47,8 +47,7 @@ def resolve_model(model, X, y, task_loss="auto"):
         return model
     if not callable(getattr(model, "get_params", None)) or "task_loss" not in model.get_params():
         raise ValueError(
-            f"task_loss={task_loss!r} is not known to {type(model).__name__}, which has no "
-            f"parameter task_loss: leave task_loss='auto'"
+            f"{type(model).__name__} has no parameter task_loss: leave task_loss='auto'"
         )
     return model.set_params(task_loss=task_loss)
 
@@ -65,8 +64,7 @@ def _resolve_model(model, X, y):
     missing = missing_methods(model)
     if missing:
         raise TypeError(
-            f"model {type(model).__name__} lacks {', '.join(missing)}: a model needs "
-            f"joint_feature, loss, loss_augmented_inference and inference"
+            f"model {type(model).__name__} lacks {', '.join(missing)}: see StructuredModel"
         )
     return clone(model, safe=False)
 
@@ -119,9 +117,7 @@ def _refuse_loose_graphs(X, y):
     first = X[0] if isinstance(X, list | tuple) and X else None
     is_pair = isinstance(first, list) and _n_nodes_of_pair(first) > 0
     if is_pair and n_labels and n_dims(next(iter(y)), 2) == 1:
-        raise ValueError(
-            "X[0] is a list of features and edges: write a tuple (features, edges) for each graph"
-        )
+        raise ValueError("X[0] is a list of features and edges: write a tuple for each graph")
 
 
 def _n_nodes_of_pair(item):

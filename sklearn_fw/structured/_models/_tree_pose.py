@@ -230,10 +230,7 @@ class TreePoseModel(ScoredModel):
     def scores(self, x, w):
         x, weights = checked_features(x, "x", self.n_features_in_), self.unpack(w)
         if np.any(weights["deformation"][:, :, ::2] < 0.0):
-            raise ValueError(
-                "w has negative weights of squared displacements, by which joints want to be as "
-                "far away as they can: keep it within bounds()"
-            )
+            raise ValueError("w has negative weights of squared displacements: see bounds()")
         maps = weights["filters"] @ x.reshape(-1, self.n_features_in_).T
         r, c = self.scales_[:, :1], self.scales_[:, 1:]
         units = np.stack([r**2, r, c**2, c], axis=-1)
@@ -254,10 +251,7 @@ class TreePoseModel(ScoredModel):
 def _pose(y, name):
     y = check.array(y, name)
     if y.ndim != 2 or y.shape[1] not in (2, 3) or len(y) == 0:
-        raise ValueError(
-            f"{name} must have shape (n_joints, 2), a row and a column for each joint, or "
-            f"(n_joints, 3) with types; got {y.shape}"
-        )
+        raise ValueError(f"{name} must have shape (n_joints, 2) or (n_joints, 3), got {y.shape}")
     if np.any(y != np.rint(y)):
         raise ValueError(f"{name} must hold whole numbers, the row and the column of pixels")
     return y
@@ -278,8 +272,5 @@ def _tree_of_least_variance(poses):
 def _resolve(task_loss):
     loss = resolve_task_loss(task_loss, ("distance",))
     if not callable(getattr(loss, "position_costs", None)):
-        raise TypeError(
-            f"TreePoseModel trains with costs of positions, but task_loss={task_loss!r} has no "
-            f"method position_costs: take sklearn_fw.task_losses.DistanceLoss"
-        )
+        raise TypeError(f"task_loss={task_loss!r} has no method position_costs: take DistanceLoss")
     return loss
