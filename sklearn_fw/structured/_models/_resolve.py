@@ -132,29 +132,15 @@ def _n_nodes_of_pair(item):
 
 
 def _refuse_matchings(X, y):
-    """Say what grids of labels need, and what matchings need, where it is not clear which y has."""
-    asked = (
-        "if they say which rows belong to which columns, write model='matching'; if they are "
-        "labels of the cells of grids"
-    )
-    for i, (x, labels) in enumerate(zip(X, y)):
-        shape = np.shape(labels) if n_dims(labels, 2) in NEIGHBORHOODS else None
-        if shape is None or np.shape(x)[: len(shape)] != shape:
-            raise ValueError(
-                f"y[{i}] is a matrix or a list of pairs that has not the shape of the grid X[{i}]: "
-                f"{asked}, X needs an array of shape (n_rows, n_columns, n_features) for each and "
-                f"y one of shape (n_rows, n_columns); got {_shape_in_words(x)} and "
-                f"{_shape_in_words(labels)}"
-            )
-    if all(map(_may_be_matching, y)):
+    """Refuse matrices that may be matchings, and those that do not have the shapes of grids."""
+    shapes = [np.shape(labels) if n_dims(labels, 2) in NEIGHBORHOODS else None for labels in y]
+    fits = all(shape and np.shape(x)[: len(shape)] == shape for x, shape in zip(X, shapes))
+    if not fits or all(map(_may_be_matching, y)):
         raise ValueError(
-            f"y holds matrices with at most one 1 in each row and column: {asked}, write "
-            f"model='grid'"
+            "y holds matrices or lists of pairs: if they say which rows belong to which columns, "
+            "write model='matching'; if they are labels of the cells of grids, write model='grid', "
+            "which needs an array of shape (n_rows, n_columns, n_features) for each in X"
         )
-
-
-def _shape_in_words(item):
-    return f"shape {item.shape}" if hasattr(item, "shape") else type(item).__name__
 
 
 def _may_be_matching(labels):
