@@ -245,27 +245,13 @@ def best_temperature(probabilities, spread, weight, what="nodes"):
 
 def _made(owner, name, key):
     """The object of a name, for a parameter of it to be set."""
-    makers = MAKERS[owner]
     if check.is_auto(name):
-        raise ValueError(_advice(owner, key))
-    if name not in makers:
-        known = ", ".join(map(repr, sorted({"auto", *makers})))
-        raise ValueError(f"{owner} must be one of {known} or a {owner} object; got {name!r}")
-    made = makers[name]()
+        raise ValueError(
+            f"{owner}='auto' is chosen in fit, so {owner}__{key} cannot be set before: name the "
+            f"{owner} first, or pass an object with this parameter"
+        )
+    check.choice(name, owner, {"auto", *MAKERS[owner]}, f"a {owner} object")
+    made = MAKERS[owner][name]()
     if not hasattr(made, "set_params"):
         raise ValueError(f"{owner}={name!r} has no parameters, got {key}")
     return made
-
-
-def _advice(owner, key):
-    """What to write instead of ``owner__key`` where the owner is "auto"."""
-    key = key.partition("__")[0]
-    for name, make in MAKERS[owner].items():
-        made = None if check.is_auto(name) else make()
-        if key in getattr(made, "get_params", dict)():
-            return (
-                f"{owner}='auto' is chosen in fit, so {owner}__{key} cannot be set before: name "
-                f"the {owner}, as in set_params({owner}={name!r}, {owner}__{key}=...), or write "
-                f"{owner}={type(made).__name__}({key}=...)"
-            )
-    return f"{owner}__{key} is no parameter of any {owner}: see the classes of `sklearn_fw`"
