@@ -7,6 +7,7 @@ from sklearn.utils.metaestimators import available_if
 from .._core import check
 from .._core.oracle import name_of
 from .._core.packed import length_of
+from .._core.result import Status
 from .._core.warnings import warn, warn_of_scorer
 from ..inference import ORACLES
 from ._models._ragged import check_counts
@@ -15,6 +16,8 @@ from ._solvers import SOLVERS
 from ._surrogates import SURROGATES
 
 MAKERS = {"model": MODELS, "oracle": ORACLES, "solver": SOLVERS}
+# Whatever tol says, a gap of a larger share of the objective is not called convergence.
+LOOSEST = 0.1
 # Temperatures are looked for within this factor around that at which scores differ by one.
 WIDEST = 1e4
 SMALLEST = 1e-300  # probabilities below it count as this
@@ -43,6 +46,16 @@ class StructuredPredictor:
 
     def _offers(self, method):
         return True
+
+    def _set_end(self, outcome, certified):
+        """Set how the fit ended, and return the status."""
+        status = outcome.status
+        if not certified and status in (Status.CONVERGED, Status.MAX_ITER):
+            status = Status.FINISHED
+        if status is Status.CONVERGED and self.dual_gap_ > LOOSEST * abs(self.objective_):
+            status = Status.LOOSE
+        vars(self).update(outcome._replace(status=status).attributes(), temperature_=1.0)
+        return status
 
     # ---- predictions -----------------------------------------------------------------------------
 

@@ -14,10 +14,9 @@ from .._core.budget import time_budget
 from .._core.callbacks import CallbackSupportMixin, FitTasks, with_callbacks
 from .._core.estimator import Estimator
 from .._core.loop import drive
-from .._core.result import Status
 from .._core.warnings import warn
 from .._kernels import lazy
-from ._advice import warn_of_budget, warn_of_oracle
+from ._advice import other_help, warn_of_budget, warn_of_oracle
 from ._choice_of_c import cautious_C, choose_C, most_passes
 from ._models._black_box import dense, view_of
 from ._models._resolve import known_of, resolve_model
@@ -29,9 +28,6 @@ from ._suboptimality import suboptimality
 from ._surrogates import check_trains, resolve_surrogate
 
 block_rules = lazy("structured.block_rules")
-
-# Whatever tol says, a gap of a larger share of the objective is not called convergence.
-LOOSEST = 0.1
 
 
 class StructuredSVM(StructuredPredictor, CallbackSupportMixin, Estimator):
@@ -359,10 +355,8 @@ class StructuredSVM(StructuredPredictor, CallbackSupportMixin, Estimator):
 
     def _store(self, method, blocks, outcome):
         solution, counts = method.solution(), blocks.counts.tolist()
-        certified, status = self.solver_.certified and blocks.certified, outcome.status
-        if not certified and status in (Status.CONVERGED, Status.MAX_ITER):
-            status = Status.FINISHED
-        vars(self).update(self._as_given(solution.w), temperature_=1.0)
+        certified = self.solver_.certified and blocks.certified
+        vars(self).update(self._as_given(solution.w))
         self.dual_gap_ = solution.gap if blocks.certified or solution.gap is None else np.inf
         self.objective_, self.dual_objective_ = solution.primal, solution.dual
         self.block_gaps_ = solution.block_gaps
@@ -378,14 +372,12 @@ class StructuredSVM(StructuredPredictor, CallbackSupportMixin, Estimator):
             "hits": hits, "misses": counts[block_rules.VISITS] - hits,
             "local": counts[block_rules.MISSED_LOCAL], "global": counts[block_rules.MISSED_GLOBAL],
         }  # fmt: skip
-        if status is Status.CONVERGED and self.dual_gap_ > LOOSEST * abs(self.objective_):
-            status = Status.LOOSE
-        vars(self).update(outcome._replace(status=status).attributes())
+        status = self._set_end(outcome, certified)
         export = getattr(method, "export", blocks.export)
         self._warm = export() if self.warm_start and self.solver_.certified else None
         warn_of_oracle(blocks)
         if certified:
-            warn_of_budget(self, blocks, status)
+            warn_of_budget(self, status, other_help(self, blocks))
 
     def __getstate__(self):
         state = super().__getstate__().copy()
