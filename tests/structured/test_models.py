@@ -249,8 +249,8 @@ def test_balanced_weights(kind):
     [
         ("uniform", "class_weight must be None, a dict or 'balanced'; got 'uniform'"),
         ({"z": 1.0}, "class_weight names the class 'z', which is not in y"),
-        ({"a": -1.0}, r"class_weight\['a'\] must not be negative, got -1.0"),
-        ({"a": np.nan}, r"class_weight\['a'\] must not be negative, got nan"),
+        ({"a": -1.0}, r"class_weight\['a'\] == -1.0, must be >= 0"),
+        ({"a": np.nan}, r"class_weight\['a'\] must be finite, got nan"),
     ],
 )
 def test_bad_class_weights(make, class_weight, message):

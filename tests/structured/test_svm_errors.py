@@ -153,7 +153,7 @@ def replaced(items, i, item):
 BAD_DATA = {
     "ragged rows": (
         lambda X, y: (replaced(X, 2, [[1, 2, 3], [4]]), y),
-        r"X\[2\] must be an array of shape \(n_nodes, n_features\); its rows have unequal",
+        r"X\[2\] must be an array: .* inhomogeneous",
     ),
     "unequal widths": (
         lambda X, y: (replaced(X, 1, X[1][:, :2]), y),
@@ -177,7 +177,7 @@ BAD_DATA = {
     ),
     "text for labels": (
         lambda X, y: (X, replaced(y, 1, "abc")),
-        r"y\[1\] is the text 'abc': split it into one label per node, such as y\[1\]\.split\(\)",
+        r"y\[1\] must be a sequence with one label per node, got 'abc'",
     ),
     "sparse and dense": (
         lambda X, y: (replaced(X, 3, sp.csr_array(X[3])), y),
@@ -198,7 +198,7 @@ BAD_DATA = {
     ),
     "a scalar target": (
         lambda X, y: (X, replaced(y, 2, 1)),
-        r"y\[2\] must be a sequence with one label per node, got shape \(\)",
+        r"y\[2\] must be a sequence with one label per node, got 1",
     ),
     "text and numbers": (
         lambda X, y: (X, replaced(y, 4, ["a"] * 6)),
