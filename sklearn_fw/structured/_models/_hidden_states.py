@@ -8,6 +8,7 @@ from sklearn.utils.metaestimators import available_if
 
 from ..._core import check
 from ..._core.costs import costs_of
+from ..._core.packed import padded
 from ...inference import Viterbi
 from ._missing_labels import unlabelled, with_masks
 from ._pairwise import PairwiseModel
@@ -74,18 +75,13 @@ class HiddenStates(PairwiseModel):
     def _set_sizes(self):
         base = self.base
         n_labels = getattr(base, "states_", [base.n_states_])  # of each kind of node
-        counts = _counts(self.n_states_per_label, n_labels)
-        totals = [int(own.sum()) for own in counts]
-        self.n_states_ = max(totals)
-        self.first_ = np.empty((len(counts), base.n_states_ + 1), np.int64)
-        self.label_ = np.zeros((len(counts), self.n_states_), np.int64)
-        for first, label, own in zip(self.first_, self.label_, counts):
-            ends = np.cumsum(own)
-            first[:] = ends[-1]
-            first[0], first[1 : len(ends) + 1] = 0, ends
-            label[: ends[-1]] = np.repeat(np.arange(len(own)), own)
-        self._totals = np.array(totals)
-        self.is_plain = all(np.all(own == 1) for own in counts)
+        counts = padded(_counts(self.n_states_per_label, n_labels), base.n_states_, 0)
+        self._totals = counts.sum(axis=1)
+        self.n_states_ = int(self._totals.max())
+        self.first_ = np.pad(np.cumsum(counts, axis=1), ((0, 0), (1, 0)))
+        labels = [np.repeat(np.arange(len(own)), own) for own in counts]
+        self.label_ = padded(labels, self.n_states_, 0)
+        self.is_plain = bool(np.all(counts <= 1))
         self.n_columns_ = base.n_columns_ // base.n_states_ * self.n_states_
 
     def _set_natural(self, rows):
