@@ -284,10 +284,10 @@ def test_default_oracles():
     "edges, message",
     [
         ("star", "edges must be one of 'full', 'none', 'tree' or pairs of labels; got 'star'"),
-        ([[0, 3]], "edges must hold pairs of labels from 0 to 2"),
-        ([[-1, 0]], "edges must hold pairs of labels from 0 to 2"),
-        ([[0, 1, 2]], "edges must hold pairs of labels from 0 to 2"),
-        ([[1, 1]], "edges must join two different labels"),
+        ([[0, 3]], "edges of labels must name nodes 0 to 2, got 0 to 3"),
+        ([[-1, 0]], "edges of labels must name nodes 0 to 2, got -1 to 0"),
+        ([[0, 1, 2]], "edges of labels must be integers of shape"),
+        ([[1, 1]], "edges of labels must join two different nodes"),
         ([[0, 1], [1, 0]], "edges holds the same pair of labels twice"),
     ],
 )

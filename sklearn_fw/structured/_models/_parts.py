@@ -90,7 +90,7 @@ def joined(arrays):
     return np.concatenate([np.empty((0, 2), np.int64), *arrays])
 
 
-def read_edges(kind, n_nodes, name, has_constant):
+def read_edges(kind, n_nodes, name, has_constant=False):
     """Pairs of nodes, and their features or None, with a constant in front if asked for."""
     pairs, features = kind if isinstance(kind, tuple) and len(kind) == 2 else (kind, None)
     pairs = as_array(pairs, name)
