@@ -232,7 +232,7 @@ class StructuredPredictor:
         return super().set_params(**nested)
 
 
-def best_temperature(probabilities, spread, weight, what="nodes"):
+def best_temperature(probabilities, spread, weight):
     """The temperature whose probabilities of the truth have the largest mean logarithm.
 
     ``probabilities(temperature)`` returns these, and whether the true states are the likeliest.
@@ -249,9 +249,8 @@ def best_temperature(probabilities, spread, weight, what="nodes"):
         right = np.mean(probabilities(temperature)[1])
         warn(
             f"temperature_={temperature:.3g} is at the end of what was looked at "
-            f"({100 * right:.1f} % of the {len(weight)} {what} are predicted rightly): give data "
-            f"that were not trained on, and more of them",
-            UserWarning,
+            f"({100 * right:.1f} % of the {len(weight)} nodes are predicted rightly): give data "
+            f"that were not trained on, and more of them"
         )
     return temperature
 

@@ -248,8 +248,7 @@ class StructuredSVM(StructuredPredictor, CallbackSupportMixin, Estimator):
         if has_radius(self.solver_) and not check.is_auto(self.C):
             warn(
                 f"C={self.C} is not used: {type(self.solver_).__name__} bounds the norm of the "
-                f"weights by radius={self.solver_.radius} instead",
-                UserWarning,
+                f"weights by radius={self.solver_.radius} instead"
             )
         blocks.relative_tol = True
         method = begin(self.solver_, blocks, lam=lam, tol=self.tol_, rng=rng, warm=warm)

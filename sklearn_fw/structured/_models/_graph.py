@@ -173,10 +173,9 @@ class GraphModel(LabelledParts):
             return [nodes], [(pairs, z)]
         if not isinstance(x, tuple) or len(x) not in (2, 3, 4):
             raise TypeError(
-                f"an input must be a tuple (features, edges), (features, edges, edge_features) or "
-                f"(features, edges, edge_features, node_weights), or a networkx graph, got "
-                f"{_described(x)}; a single input is given as a list of one, and arrays of images "
-                f"have model='grid'"
+                f"an input must be a tuple (features, edges), with edge_features and node_weights "
+                f"if needed, or a networkx graph, got {type(x).__name__}; a single input is given "
+                f"as a list of one, and arrays of images have model='grid'"
             )
         nodes = self._kinds_of_nodes(x[0])
         found = edges_of_kinds(
@@ -213,16 +212,12 @@ class GraphModel(LabelledParts):
             return [labels_in([output[node] for node in nodes_in_order(output)])]
         if isinstance(output, dict):
             if self._node_kinds is None or set(output) - set(self._node_kinds):
-                raise ValueError(
-                    f"{name} is a dict with the keys {list(output)[:5]}, not kinds of nodes of X"
-                )
+                raise ValueError(f"{name} has the keys {list(output)[:5]}, not kinds of nodes of X")
             return [_labels(output.get(kind, ()), name) for kind in self._node_kinds]
         if self._n_kinds == 1:
             return [_labels(output, name)]
         if not isinstance(output, list | tuple) or len(output) != self._n_kinds:
-            raise ValueError(
-                f"{name} must be a list of {self._n_kinds} arrays of labels, or a dict"
-            )
+            raise ValueError(f"{name} must be a dict or a list of {self._n_kinds} arrays")
         return [_labels(own, name) for own in output]
 
     def _join(self, rows, x):
@@ -248,13 +243,6 @@ def _labels(output, name):
     if labels.ndim == 0:
         raise ValueError(f"{name} must hold a label for each node, got {output!r}")
     return labels
-
-
-def _described(x):
-    if isinstance(x, tuple):
-        return f"a tuple of {len(x)}"
-    shape = getattr(x, "shape", None)
-    return type(x).__name__ if shape is None else f"an array of shape {shape}"
 
 
 def nodes_in_order(nodes):
@@ -284,9 +272,7 @@ def numbered_through(pairs, kind, names, counts):
     ends = [names.index(kind[0]), names.index(kind[-1])]
     for own, end in zip(pairs.T, ends):
         if own.min() < 0 or own.max() >= counts[end]:
-            raise ValueError(
-                f"edges of the kind {kind!r} must name nodes 0 to {counts[end] - 1} of their kind"
-            )
+            raise ValueError(f"edges {kind!r} must name nodes 0 to {counts[end] - 1} of their kind")
     return pairs + starts_of(counts)[ends]
 
 
@@ -295,9 +281,7 @@ def edges_of_kinds(edges, features, names, node_names, counts):
     if isinstance(edges, dict):
         features = {} if features is None else features
         if not isinstance(features, dict):
-            raise TypeError(
-                f"edge_features must be a dict like edges, got {type(features).__name__}"
-            )
+            raise TypeError("edge_features must be a dict, as edges are")
         for kind in edges:
             if kind not in (names or []):
                 raise ValueError(f"the kind of edge {kind!r} is in no training input")

@@ -111,9 +111,7 @@ class GridModel(LabelledParts):
         if n_axes not in NEIGHBORHOODS:
             raise ValueError(f"y[0] must be an array of labels with 2 or 3 axes, got {n_axes}")
         self.offsets_ = self._offsets(n_axes)
-        self.contrast_scale_ = None
-        if self.contrast:
-            self.contrast_scale_ = self._scale(X)
+        self.contrast_scale_ = self._scale(X) if self.contrast else None
 
     def _offsets(self, n_axes):
         known = NEIGHBORHOODS[n_axes]

@@ -115,8 +115,7 @@ class MatchingModel(ScoredModel):
         if self.perfect and x.shape[0] != x.shape[1]:
             raise ValueError(
                 f"perfect=True needs as many rows as columns, but {name} has {x.shape[0]} and "
-                f"{x.shape[1]}: set perfect=False, or add rows or columns for partners that do not "
-                f"exist"
+                f"{x.shape[1]}: set perfect=False"
             )
         return x
 
@@ -125,11 +124,10 @@ class MatchingModel(ScoredModel):
             count = np.bincount(links[axis], minlength=shape[axis])
             if np.any(count > 1):
                 j = int(count.argmax())
+                partners = links[1 - axis][links[axis] == j].tolist()
                 raise ValueError(
-                    f"{name} links {kind} {j} to {other} "
-                    f"{links[1 - axis][links[axis] == j].tolist()}, but a matching gives it one "
-                    f"partner: keep one link of each row and column, for example those of "
-                    f"Assignment().argmax(matrix)[0]"
+                    f"{name} links {kind} {j} to {other} {partners}, but a matching gives it one "
+                    f"partner: keep one link of each row and column"
                 )
             if self.perfect and not np.all(count):
                 raise ValueError(

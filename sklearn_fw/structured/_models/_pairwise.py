@@ -410,10 +410,6 @@ class PairwiseModel(ScoredModel):
     def augment(self, scores, y_true):
         if not isinstance(scores, PairwiseScores):
             raise TypeError(f"scores must be PairwiseScores, got {type(scores).__name__}")
-        if not all(
-            isinstance(a, np.ndarray) for a in (scores.unary, scores.pairwise, scores.edges)
-        ):
-            raise TypeError("scores must hold arrays: make them by PairwiseScores.from_arrays")
         if scores.check().n_states != self.n_states_:
             raise ValueError(f"scores must have {self.n_states_} states, got {scores.n_states}")
         node_start = np.array([0, scores.n_nodes])

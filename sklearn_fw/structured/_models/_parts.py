@@ -1,6 +1,7 @@
 """Models of a user's own parts: kinds of nodes and of edges, on a graph of each sample's own."""
 
 from abc import abstractmethod
+from itertools import zip_longest
 from typing import NamedTuple
 
 import numpy as np
@@ -79,11 +80,8 @@ def weights(samples):
 
 def first_widths(found):
     """Numbers of features of all kinds, each by the first sample that says it."""
-    n_kinds = len(found[0])
-    return [
-        next((own[k] for own in found if len(own) > k and own[k] is not None), 0)
-        for k in range(n_kinds)
-    ]
+    columns = zip_longest(*(own[: len(found[0])] for own in found))
+    return [next((width for width in own if width is not None), 0) for own in columns]
 
 
 def joined(arrays):
@@ -107,13 +105,9 @@ def read_edges(kind, n_nodes, name, has_constant=False):
     if np.any(pairs[:, 0] == pairs[:, 1]):
         raise ValueError(f"{name} must join two different nodes")
     if features is not None:
-        features = check.numbers(features, f"features of {name}")
+        features = check.array(features, f"features of {name}")
         features = features[:, None] if features.ndim == 1 else features
-        if features.ndim != 2 or len(features) != len(pairs):
-            raise ValueError(
-                f"features of {name} must have shape ({len(pairs)}, n_edge_features), got "
-                f"{features.shape}"
-            )
+        features = check.shaped(features, f"features of {name}", len(pairs), "n_edge_features")
         if has_constant:
             features = np.column_stack([np.ones(len(features)), features])
     return pairs.astype(np.int64), features
@@ -385,15 +379,14 @@ class PartModel(PairwiseModel):
         return weights
 
     def _check_kinds(self, samples):
+        n_kinds = len(self.node_features_)
         for i, sample in enumerate(samples):
-            n_kinds, widths = len(sample.nodes), sample.edge_features
-            n_expected = len(self.node_features_), len(self.edge_features_)
-            alike = all(n in (None, width) for n, width in zip(widths, self.edge_features_))
-            if (n_kinds, len(widths)) != n_expected or not alike:
+            found, expected = sample.edge_features, self.edge_features_
+            fits = len(found) == len(expected) and len(sample.nodes) == n_kinds
+            if not fits or any(n not in (None, width) for n, width in zip(found, expected)):
                 raise ValueError(
-                    f"parts(X[{i}]) of {type(self).__name__} has {n_kinds} kinds of nodes and "
-                    f"edges with {widths} features, but {len(self.node_features_)} and "
-                    f"{self.edge_features_} are expected"
+                    f"parts(X[{i}]) of {type(self).__name__} has {len(sample.nodes)} kinds of "
+                    f"nodes and edges with {found} features, but {n_kinds} and {expected} are expected"
                 )
 
     def _stack(self, X):

@@ -221,8 +221,7 @@ def encode_labels(flat, classes, allow_unseen=False):
             )
         warn(
             f"y contains {len(unseen)} labels that were not seen in fit, such as {label!r}: "
-            f"no prediction can match them, and each costs 1",
-            UserWarning,
+            f"no prediction can match them, and each costs 1"
         )
     return states
 

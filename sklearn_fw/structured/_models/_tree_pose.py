@@ -140,13 +140,9 @@ class TreePoseModel(ScoredModel):
             return anchors, displacements - anchors
         from sklearn.cluster import KMeans
 
-        n_different = len(np.unique(displacements, axis=0))
-        if n_different < self._n_types:
-            a, b = self.edges_[e].tolist()
-            raise ValueError(
-                f"n_types={self._n_types}, but the edge of joints {a} and {b} has "
-                f"{n_different} different displacements in y: take fewer types"
-            )
+        n = len(np.unique(displacements, axis=0))
+        if n < self._n_types:
+            raise ValueError(f"edges_[{e}] has {n} different displacements in y: take fewer types")
         found = KMeans(self._n_types, n_init=10, random_state=0).fit(displacements)
         return found.cluster_centers_, displacements - found.cluster_centers_[found.labels_]
 

@@ -151,12 +151,9 @@ def _given(scale, columns):
         return 1.0
     if np.ndim(scale) == 0:
         return check.positive(scale, "feature_scale")
-    scale = check.array(scale, "feature_scale")
-    if scale.shape != columns.mean.shape or np.any(scale <= 0.0):
-        raise ValueError(
-            f"feature_scale must be positive, a number or one for each of {len(columns.mean)} "
-            f"columns, got shape {scale.shape}"
-        )
+    scale = check.shaped(scale, "feature_scale", len(columns.mean))
+    if np.any(scale <= 0.0):
+        raise ValueError(f"feature_scale must be positive, got {scale.min()}")
     return scale
 
 
