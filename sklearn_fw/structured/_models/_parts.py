@@ -381,12 +381,12 @@ class PartModel(PairwiseModel):
     def _check_kinds(self, samples):
         n_kinds = len(self.node_features_)
         for i, sample in enumerate(samples):
-            found, expected = sample.edge_features, self.edge_features_
-            fits = len(found) == len(expected) and len(sample.nodes) == n_kinds
-            if not fits or any(n not in (None, width) for n, width in zip(found, expected)):
+            n, found, expected = len(sample.nodes), sample.edge_features, self.edge_features_
+            fits = len(found) == len(expected) and n == n_kinds
+            if not fits or any(own not in (None, width) for own, width in zip(found, expected)):
                 raise ValueError(
-                    f"parts(X[{i}]) of {type(self).__name__} has {len(sample.nodes)} kinds of "
-                    f"nodes and edges with {found} features, but {n_kinds} and {expected} are expected"
+                    f"parts(X[{i}]) of {type(self).__name__} has {n} kinds of nodes and edges "
+                    f"with {found} features, but {n_kinds} and {expected} are expected"
                 )
 
     def _stack(self, X):

@@ -46,9 +46,8 @@ def resolve_model(model, X, y, task_loss="auto"):
     if check.is_auto(task_loss):
         return model
     if not callable(getattr(model, "get_params", None)) or "task_loss" not in model.get_params():
-        raise ValueError(
-            f"{type(model).__name__} has no parameter task_loss: leave task_loss='auto'"
-        )
+        name = type(model).__name__
+        raise ValueError(f"{name} has no parameter task_loss: leave task_loss='auto'")
     return model.set_params(task_loss=task_loss)
 
 
@@ -63,9 +62,8 @@ def _resolve_model(model, X, y):
         raise TypeError(f"model is the class {model.__name__}, pass an object of that class")
     missing = missing_methods(model)
     if missing:
-        raise TypeError(
-            f"model {type(model).__name__} lacks {', '.join(missing)}: see StructuredModel"
-        )
+        names = ", ".join(missing)
+        raise TypeError(f"model {type(model).__name__} lacks {names}: see StructuredModel")
     return clone(model, safe=False)
 
 
