@@ -1,6 +1,7 @@
 """Sequences: linear-chain models."""
 
 from dataclasses import KW_ONLY
+from itertools import pairwise
 
 import numpy as np
 
@@ -127,10 +128,7 @@ class ChainModel(PairwiseModel):
 
     def _decode(self, states, node_start, X=None):
         labels = self.classes_[states]
-        out = np.empty(len(node_start) - 1, dtype=object)
-        for i in range(len(out)):
-            out[i] = labels[node_start[i] : node_start[i + 1]]
-        return out
+        return ragged.boxed([labels[a:b] for a, b in pairwise(node_start)])
 
     def _graph(self, n_nodes):
         t = np.arange(max(n_nodes.max() - 1, 0), dtype=np.int64)

@@ -13,7 +13,7 @@ from ...inference import Viterbi
 from ._missing_labels import unlabelled, with_masks
 from ._pairwise import PairwiseModel
 from ._parts import difficulty
-from ._ragged import Stacked
+from ._ragged import Stacked, boxed
 
 
 class HiddenStates(PairwiseModel):
@@ -208,9 +208,7 @@ class HiddenStates(PairwiseModel):
         outputs = self.base._arrange(states[:, None], node_start, X)
         if outputs.dtype != object:
             return outputs[..., 0]
-        for i, output in enumerate(outputs):
-            outputs[i] = _without_last_axis(output)
-        return outputs
+        return boxed([_without_last_axis(output) for output in outputs])
 
     @available_if(lambda model: hasattr(model.base, "decision_function"))
     def decision_function(self, X, w):

@@ -95,8 +95,7 @@ class LabelledParts(PartModel):
         return ordered
 
     def encode(self, y):
-        output = np.empty(1, object)
-        output[0] = y
+        output = ragged.boxed([y])
         return self._encode(output, self._node_start_of(output))
 
     def decode(self, states, x):

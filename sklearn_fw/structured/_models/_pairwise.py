@@ -10,6 +10,7 @@ A sample is a block of feature rows. One row yields ``n_columns`` scores at once
 
 import re
 from copy import copy
+from itertools import pairwise
 
 import numpy as np
 import scipy.sparse as sp
@@ -29,6 +30,7 @@ from ...inference import (
 from ...task_losses import HammingLoss, Truth
 from ._base import REQUIRED, ScoredModel, loss_of_nodes
 from ._part_scores import COMPILED, PartScores, augmented_argmax
+from ._ragged import boxed
 from ._rows import dense_part, plain, product, with_constants, writable
 from ._units import Units, units_for, warn_of_scale
 
@@ -357,9 +359,7 @@ class PairwiseModel(ScoredModel):
         outputs = self._decode(np.zeros(node_start[-1], np.int32), node_start)
         if outputs.dtype != object:
             return marginals.reshape(len(outputs), -1, marginals.shape[1])
-        for i in range(len(outputs)):
-            outputs[i] = marginals[node_start[i] : node_start[i + 1]]
-        return outputs
+        return boxed([marginals[a:b] for a, b in pairwise(node_start)])
 
     def _top_k(self, X, w, oracle, k):
         parts, oracle = self._part_scores(X, w), checked(oracle)
@@ -396,7 +396,7 @@ class PairwiseModel(ScoredModel):
     def _truth(self, y_true, node_start):
         """The states of a true output, which is what errors call it."""
         try:
-            return self._encode(_singleton(y_true), node_start)
+            return self._encode(boxed([y_true]), node_start)
         except (TypeError, ValueError) as error:
             message = re.sub(r"^y(\[0\])?(?= )", "y_true", str(error))
             raise ValueError(f"{'' if 'y_true' in message else 'y_true: '}{message}") from None
@@ -404,7 +404,7 @@ class PairwiseModel(ScoredModel):
     def scores(self, x, w):
         w = check.array(w, "w")
         check.magnitude(self._check_weights(w), "w")
-        parts = self._part_scores(_singleton(x), w)
+        parts = self._part_scores(boxed([x]), w)
         return parts.graph.scores(0, parts.nodes, parts.tables)
 
     def augment(self, scores, y_true):
@@ -418,13 +418,13 @@ class PairwiseModel(ScoredModel):
         states = self._truth(y_true, node_start)
         if len(states) != scores.n_nodes:
             raise ValueError(f"scores must have {len(states)} nodes, got {scores.n_nodes}")
-        costs = self._costs(states, node_start, self._kinds_in(_singleton(y_true)))
+        costs = self._costs(states, node_start, self._kinds_in(boxed([y_true])))
         unary = scores.unary + costs.dense()
         return PairwiseScores._view(unary, scores.pairwise, scores.edges)
 
     def joint_feature(self, x, y):
-        rows = self._stack(_singleton(x))
-        states = self._encode(_singleton(y), rows.node_start)
+        rows = self._stack(boxed([x]))
+        states = self._encode(boxed([y]), rows.node_start)
         matrix = with_constants(rows, self._units)
         chosen = np.zeros((len(states), self.n_states_))
         chosen[np.arange(len(states)), states] = 1.0
@@ -433,7 +433,7 @@ class PairwiseModel(ScoredModel):
         return np.concatenate([nodes.ravel(), tables.ravel()])
 
     def loss(self, y_true, y):
-        return float(self._losses(_singleton(y_true), _singleton(y), training=True)[0])
+        return float(self._losses(boxed([y_true]), boxed([y]), training=True)[0])
 
     def inference(self, x, w):
         scores = self.scores(x, w)
@@ -446,7 +446,7 @@ class PairwiseModel(ScoredModel):
         scores = self.scores(x, w)
         node_start = np.array([0, scores.n_nodes])
         states = self._truth(y_true, node_start)
-        costs = self._costs(states, node_start, *self._about_nodes(_singleton(x)))
+        costs = self._costs(states, node_start, *self._about_nodes(boxed([x])))
         unary = scores.unary + costs.dense()
         scores = PairwiseScores._view(unary, scores.pairwise, scores.edges)
         labels, _ = augmented_argmax(self.default_oracle(), scores, states, costs.whole)
@@ -474,9 +474,3 @@ def _known_pairs(y_true, y):
     masks = [np.ma.getmaskarray(output) for output in y_true]
     y_true = [np.ma.getdata(output)[~mask] for output, mask in zip(y_true, masks)]
     return y_true, [np.asarray(output)[~mask] for output, mask in zip(y, masks)]
-
-
-def _singleton(item):
-    container = np.empty(1, dtype=object)
-    container[0] = item
-    return container

@@ -1,7 +1,7 @@
 """Models of a user's own parts: kinds of nodes and of edges, on a graph of each sample's own."""
 
 from abc import abstractmethod
-from itertools import zip_longest
+from itertools import pairwise, zip_longest
 from typing import NamedTuple
 
 import numpy as np
@@ -15,7 +15,7 @@ from ..._kernels import lazy
 from ...task_losses import Truth
 from ._pairwise import PairwiseModel
 from ._part_scores import Graph, oriented
-from ._ragged import check_counts, listed, stack_rows
+from ._ragged import boxed, check_counts, listed, stack_rows
 from ._rows import Rows
 from ._units import size_of_rows
 
@@ -367,16 +367,12 @@ class PartModel(PairwiseModel):
         edges = [] if edges is None else edges if isinstance(edges, list) else [edges]
         of_edges = n_nodes, f"edges of {name}", self._n_constants
         edges = [read_edges(kind, *of_edges) for kind in edges]
-        return Sample(x, nodes, edges, self._read_weights(x, n_nodes))
-
-    def _read_weights(self, x, n_nodes):
         weights = self.node_weights(x)
-        if weights is None:
-            return None
-        weights = check.shaped(weights, "weights of nodes", n_nodes)
-        if np.any(weights < 0.0):
-            raise ValueError(f"weights of nodes must not be negative, got {weights.min()}")
-        return weights
+        if weights is not None:
+            weights = check.shaped(weights, "weights of nodes", n_nodes)
+            if np.any(weights < 0.0):
+                raise ValueError(f"weights of nodes must not be negative, got {weights.min()}")
+        return Sample(x, nodes, edges, weights)
 
     def _check_kinds(self, samples):
         n_kinds = len(self.node_features_)
@@ -488,13 +484,11 @@ class PartModel(PairwiseModel):
         return starts_of([len(as_array(_unmasked(self.encode(output)), "y")) for output in y])
 
     def _decode(self, states, node_start, X=None):
-        out = np.empty(len(node_start) - 1, dtype=object)
-        for i in range(len(out)):
-            own = states[node_start[i] : node_start[i + 1]]
-            if X is not None:
-                own = self.decode(own, X[i].x if isinstance(X[i], Sample) else X[i])
-            out[i] = own
-        return out
+        outputs = [states[a:b] for a, b in pairwise(node_start)]
+        if X is not None:
+            inputs = (x.x if isinstance(x, Sample) else x for x in X)
+            outputs = [self.decode(own, x) for own, x in zip(outputs, inputs)]
+        return boxed(outputs)
 
     def _arrange(self, marginals, node_start, X):
         return self._decode(marginals, node_start)

@@ -294,12 +294,15 @@ def _has_none(item):
 
 def collect(outputs):
     """Outputs of a black-box model: an array of scalars, else an object array."""
-    if all(np.isscalar(output) for output in outputs):
-        return np.array(outputs)
-    collected = np.empty(len(outputs), dtype=object)
-    for i, output in enumerate(outputs):
-        collected[i] = output
-    return collected
+    return np.array(outputs) if all(map(np.isscalar, outputs)) else boxed(outputs)
+
+
+def boxed(items):
+    """An object array of some items, whatever they are."""
+    array = np.empty(len(items), dtype=object)
+    for i, item in enumerate(items):
+        array[i] = item
+    return array
 
 
 def is_graph(x):
