@@ -129,9 +129,8 @@ class PairwiseModel(ScoredModel):
         """The weights, for features as given: (n_attributes, n_columns) and (n_tables, K, K)."""
         w = self._check_weights(check.array(w, "w"))
         rows, tables = self._parted(w)
-        scales = self._table_scales
         rows = self._units.to_given(rows, self.n_features_in_)
-        return rows, tables if scales is None else tables / scales[:, None, None]
+        return rows, tables / self._table_scales[:, None, None]
 
     def _parted(self, w):
         n_states = self.n_states_
@@ -157,9 +156,8 @@ class PairwiseModel(ScoredModel):
         if self._units.is_plain:
             return w
         rows, tables = self._parted(w)
-        scales = self._table_scales
         rows = self._units.from_given(rows, self.n_features_in_)
-        return _flat(rows, tables if scales is None else tables * scales[:, None, None])
+        return _flat(rows, tables * self._table_scales[:, None, None])
 
     def _in_units(self, units):
         """A copy whose weights count in other units."""
@@ -171,8 +169,8 @@ class PairwiseModel(ScoredModel):
 
     @property
     def _table_scales(self):
-        """What the features of edges behind each table are divided by; None for ones alone."""
-        return None
+        """What the features of edges behind each table are divided by."""
+        return np.ones(self.n_tables_)
 
     def default_oracle(self):
         """Return the oracle that suits the edges: exact while it costs little.

@@ -296,8 +296,6 @@ class PartModel(PairwiseModel):
 
     @property
     def _table_scales(self):
-        if self._units.edge_scale == 1.0:
-            return None
         scales, first = np.full(self.n_tables_, self._units.edge_scale), 0
         for width in self.edge_features_:
             scales[first : first + (self._n_constants if width else 1)] = 1.0
@@ -419,7 +417,7 @@ class PartModel(PairwiseModel):
             table.append(offsets[kind[source]])
             turned.append(flipped)
             if any(self.edge_features_):
-                weights.append(self._edge_weights(sample, offsets)[source])
+                weights.append(self._edge_weights(sample)[source])
         starts = starts_of([len(own) for own in edges])
         table, turned = np.concatenate(table).astype(np.int64), np.concatenate(turned)
         mix = None
@@ -429,16 +427,14 @@ class PartModel(PairwiseModel):
             else:  # a one for the table of each edge
                 units = np.ones(len(table)), table, np.arange(len(table) + 1)
                 rows = sp.csr_array(units, shape=(len(table), self.n_tables_))
-            scales = self._table_scales
-            if scales is not None:
-                rows.data /= scales[rows.indices]
+            rows.data /= self._table_scales[rows.indices]
             mix = edge_mix.EdgeMix(
                 rows.indptr.astype(np.int64), rows.indices.astype(np.int64), rows.data, turned,
                 self._mirrors,
             )  # fmt: skip
         return Graph(np.concatenate(edges), table, starts[:-1], starts[1:], mix)
 
-    def _edge_weights(self, sample, offsets):
+    def _edge_weights(self, sample):
         """(n_edges, n_tables) CSR of a sample."""
         blocks = [
             np.ones((len(pairs), max(1, width))) if z is None or not len(pairs) else z
