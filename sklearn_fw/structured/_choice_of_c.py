@@ -162,7 +162,7 @@ def _fold(model, blocks, X, y, weight, held_out, rest, n_passes, smooth):
     total, X_held_out, y_held_out = weight[rest].sum(), take(X, held_out), take(y, held_out)
     if smooth:
         n = len(held_out)
-        losses = _log_losses(blocks.of_samples(model, X_held_out, y_held_out, np.full(n, 1.0 / n)))
+        losses = _judged(blocks.of_samples(model, X_held_out, y_held_out, np.full(n, 1.0 / n)))
     else:
 
         def losses(w):
@@ -173,9 +173,12 @@ def _fold(model, blocks, X, y, weight, held_out, rest, n_passes, smooth):
     return _Fold(learned, total, n_passes, losses, weight[held_out])
 
 
-def _log_losses(judge):
+def _judged(judge):
+    """The losses of the samples of a problem, as a function of weights."""
     judge.reset(1.0)
-    return lambda w: judge.smoothed_sweep(w, judge.surrogate.temperature, 0.0).value
+    if judge.surrogate.smooth:
+        return lambda w: judge.smoothed_sweep(w, judge.surrogate.temperature, 0.0).value
+    return lambda w: blocks_kernels.losses_of(judge._parts, judge.predicted(w))
 
 
 def _of_pieces(blocks, total, rng):
@@ -197,13 +200,7 @@ def _of_pieces(blocks, total, rng):
         if not n_passes:
             return
         judge = of(held_out)
-        losses = _log_losses(judge) if judge.surrogate.smooth else _losses_of_pieces(judge)
-        yield _Fold(of(rest), weight[rest].sum(), n_passes, losses, judge.weight)
-
-
-def _losses_of_pieces(judge):
-    judge.reset(1.0)
-    return lambda w: blocks_kernels.losses_of(judge._parts, judge.predicted(w))
+        yield _Fold(of(rest), weight[rest].sum(), n_passes, _judged(judge), judge.weight)
 
 
 def _of_black_box(model, blocks, X, y, weight, rng):

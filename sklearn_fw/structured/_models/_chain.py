@@ -84,14 +84,13 @@ class ChainModel(PairwiseModel):
 
     def initialize(self, X, y):
         self._set_losses()
-        check.flag(self.start_end, "start_end")
         matrix, row_start = ragged.stack_rows(X)
         flat, _ = ragged.stack_labels(y, row_start)
         self.classes_ = ragged.find_two_classes(flat)
         self.class_weight_ = ragged.class_weights(self.class_weight, self.classes_, flat)
         self.n_features_in_ = matrix.shape[1]
         self.n_states_ = self.n_columns_ = len(self.classes_)
-        self.n_constants_ = 2 if self.start_end else 0
+        self.n_constants_ = 2 * check.flag(self.start_end, "start_end")
         self.n_tables_ = 1
         return self
 

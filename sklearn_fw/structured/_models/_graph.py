@@ -125,7 +125,11 @@ class GraphModel(LabelledParts):
         self._edge_names, self._node_kinds, self._edge_kinds = None, None, None
         self._is_undirected = False
         if is_graph(first):
-            self._edge_names = self._found_edge_attributes(X)
+            names = self.edge_attributes
+            if check.is_auto(names):
+                data = (own for x in X if is_graph(x) for _, _, own in x.edges(data=True))
+                names = "features" if "features" in next(data, {}) else None
+            self._edge_names = names
             self._is_undirected = not first.is_directed()
         elif isinstance(first, tuple) and len(first) in (2, 3, 4):
             if isinstance(first[0], dict):
@@ -133,14 +137,6 @@ class GraphModel(LabelledParts):
             if isinstance(first[1], dict):
                 kinds = [list(x[1]) for x in X if isinstance(x, tuple) and isinstance(x[1], dict)]
                 self._edge_kinds = list(dict.fromkeys(name for own in kinds for name in own))
-
-    def _found_edge_attributes(self, X):
-        """Names of the attributes that edges of networkx graphs are read for."""
-        names = self.edge_attributes
-        if check.is_auto(names):
-            data = (own for x in X if is_graph(x) for _, _, own in x.edges(data=True))
-            return ["features"] if "features" in next(data, {}) else []
-        return [] if names is None else [names] if isinstance(names, str) else list(names)
 
     def _names_of_symmetry(self):
         names, n_kinds = self.edge_symmetry, len(self.edge_features_)

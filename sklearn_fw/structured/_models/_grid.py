@@ -105,13 +105,11 @@ class GridModel(LabelledParts):
         first = next(iter(X), None)
         if first is None or isinstance(first, Sample):
             return
-        check.flag(self.directional, "directional")
-        check.flag(self.contrast, "contrast")
         n_axes = n_dims(next(iter(y), None), -1)
         if n_axes not in NEIGHBORHOODS:
             raise ValueError(f"y[0] must be an array of labels with 2 or 3 axes, got {n_axes}")
         self.offsets_ = self._offsets(n_axes)
-        self.contrast_scale_ = self._scale(X) if self.contrast else None
+        self.contrast_scale_ = self._scale(X) if check.flag(self.contrast, "contrast") else None
 
     def _offsets(self, n_axes):
         known = NEIGHBORHOODS[n_axes]
@@ -142,7 +140,7 @@ class GridModel(LabelledParts):
         return super()._find_states(samples, y)
 
     def _names_of_symmetry(self):
-        return "free" if self.directional else "symmetric"
+        return "free" if check.flag(self.directional, "directional") else "symmetric"
 
     # ---- inputs ----------------------------------------------------------------------------------
 

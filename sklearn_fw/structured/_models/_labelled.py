@@ -44,7 +44,6 @@ class LabelledParts(PartModel):
     # ---- labels --------------------------------------------------------------------------------
 
     def _find_states(self, samples, y):
-        check.flag(self.fit_intercept, "fit_intercept")
         counts = np.array([[rows.shape[0] for rows in sample.nodes] for sample in samples])
         labels = self._labels_of(y, counts)
         classes = [ragged.find_classes(own) for own in labels]

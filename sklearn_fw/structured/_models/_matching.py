@@ -100,7 +100,6 @@ class MatchingModel(ScoredModel):
         if not self._loss.decomposes:
             raise ValueError(f"task_loss must be a sum over pairs, got {self.task_loss!r}")
         self.task_loss_ = self.task_loss
-        check.flag(self.perfect, "perfect")
         for i, x, truth in checked_samples(X, y, least=0):
             self.n_features_in_ = x.shape[2]
             shape = self._check_input(x, f"X[{i}]").shape
@@ -112,7 +111,7 @@ class MatchingModel(ScoredModel):
 
     def _check_input(self, x, name="x"):
         x = checked_features(x, name, self.n_features_in_, least=0)
-        if self.perfect and x.shape[0] != x.shape[1]:
+        if check.flag(self.perfect, "perfect") and x.shape[0] != x.shape[1]:
             raise ValueError(
                 f"perfect=True needs as many rows as columns, but {name} has {x.shape[0]} and "
                 f"{x.shape[1]}: set perfect=False"

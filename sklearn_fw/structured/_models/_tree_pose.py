@@ -117,8 +117,7 @@ class TreePoseModel(ScoredModel):
     def _measure(self, poses):
         """Edges, their anchors and the scales of displacements from these."""
         if isinstance(self.edges, str):
-            if not check.is_auto(self.edges):
-                raise ValueError(f"edges must be 'auto' or pairs of joints, got {self.edges!r}")
+            check.choice(self.edges, "edges", {"auto"}, "pairs of joints")
             self.edges_ = _tree_of_least_variance(poses)
         else:
             self.edges_ = integers(self.edges, "edges", 2)
