@@ -217,7 +217,7 @@ def test_warm_start_goes_on():
     assert svm.n_oracle_calls_ < n_calls
     svm.set_params(C=2.0).fit(X, y)
     assert svm.converged_
-    with pytest.raises(ValueError, match="warm_start=True needs the outputs"):
+    with pytest.raises(ValueError, match="warm_start=True needs the same outputs"):
         svm.fit(X, [1 - labels % 2 for labels in y])
 
 

@@ -23,9 +23,8 @@ def loss_of_nodes(model, task_loss, names):
     loss = task_loss if is_loss else resolve_task_loss(task_loss, names)
     if not loss._has_costs:
         raise TypeError(
-            f"{type(model).__name__} trains with costs of nodes, but task_loss={task_loss!r} is "
-            f"known by its values alone: give it a method node_costs, see "
-            f"sklearn_fw.task_losses.TaskLoss"
+            f"{type(model).__name__} trains with costs of nodes, but task_loss={task_loss!r} has "
+            f"none: give it a method node_costs, see sklearn_fw.task_losses.TaskLoss"
         )
     return loss
 

@@ -49,8 +49,7 @@ class BlackBox:
     def _units_for(self, X, weight, scale, edge_scale, is_natural):
         if not all(value is None or check.is_auto(value) for value in (scale, edge_scale)):
             raise ValueError(
-                f"feature_scale and edge_feature_scale need a model of nodes and edges, "
-                f"which {type(self.model).__name__} is not: scale its features yourself"
+                "feature_scale and edge_feature_scale need a model of nodes and edges: scale X"
             )
         return Units()
 

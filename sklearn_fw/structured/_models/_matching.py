@@ -153,9 +153,7 @@ class MatchingModel(ScoredModel):
         if isinstance(loss, LinkLoss):
             return loss._value_of(true, made, shape)
         if shape is None:
-            raise ValueError(
-                "the loss of two lists of pairs is not defined: pass one of them as an array"
-            )
+            raise ValueError("the loss of two lists of pairs is not defined: pass an array")
         truth = truth_of_pairs(true, shape)
         losses = costs_of(loss, truth).losses(truth, truth_of_pairs(made, shape).states)
         return float(losses[0])

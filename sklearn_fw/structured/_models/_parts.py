@@ -471,9 +471,7 @@ class PartModel(PairwiseModel):
         states = self._states_of(y, np.diff(node_start))
         unseen = states >= self.n_states_
         if np.any(unseen) and not allow_unseen:
-            raise ValueError(
-                f"y holds the state {states.max()}, but the model has {self.n_states_}"
-            )
+            raise ValueError(f"y holds state {states.max()}, but the model has {self.n_states_}")
         return np.where(unseen, -1, states).astype(np.int32)
 
     def _node_start_of(self, y):
