@@ -23,18 +23,12 @@ def warn_of_oracle(blocks):
     n_worse = blocks.counts[block_rules.WORSE]
     faults = []
     if n_worse:
-        faults.append(
-            f"answered {n_worse} times with an output worse than the true one, which was used "
-            f"instead"
-        )
+        faults.append(f"answered {n_worse} times with an output worse than the true one")
     if blocks.n_unbounded:
         faults.append(f"gave {blocks.n_unbounded} answers without an upper bound")
     if faults:
         void = ", and dual_gap_ is no certificate: take one that is exact or has bounds"
-        helps = (
-            ". What helps: an oracle that searches longer, such as BestOf(tol=1e-6), a larger "
-            "max_iter of it, or a model without cycles (a tree)"
-        )
+        helps = ". What helps: BestOf(tol=1e-6), a larger max_iter of it, or a model that is a tree"
         warn(
             f"the oracle {' and '.join(faults)}: it is not exact"
             f"{'' if blocks.certified else void}{helps if n_worse else ''}",
@@ -71,9 +65,8 @@ def other_help(svm, blocks):
     saturated = svm.history_.get("saturated", [0.0])[-1]
     if saturated > SATURATED:
         yield (
-            f"n_best='adaptive' or a smaller mu of {type(solver).__name__} (for "
-            f"{100 * saturated:.0f} % of the samples the best {solver.n_best} outputs leave out "
-            f"some that count)"
+            f"n_best='adaptive' or a smaller mu of {type(solver).__name__} (the best "
+            f"{solver.n_best} outputs are too few for {100 * saturated:.0f} % of the samples)"
         )
     natural = natural_C(blocks)
     low, *_, high = natural * factors_of(blocks)

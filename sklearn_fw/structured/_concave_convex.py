@@ -196,7 +196,6 @@ def _classified(table, states, rng):
     one_each = np.unique(states, return_index=True)[1]
     chosen = np.unique(np.append(rng.permutation(n_known)[:MOST_NODES], one_each))
     square = table[chosen].multiply(table[chosen]) if sp.issparse(table) else table[chosen] ** 2
-    svm = StructuredSVM(
-        MulticlassModel(), C=1.0 / (1.0 + square.sum() / len(chosen)), tol=0.1, random_state=rng
-    )
+    C = 1.0 / (1.0 + square.sum() / len(chosen))
+    svm = StructuredSVM(MulticlassModel(), C=C, tol=0.1, random_state=rng)
     return svm.fit(table[chosen], states[chosen]).predict(table[n_known:])

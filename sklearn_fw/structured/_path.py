@@ -205,9 +205,8 @@ def structured_path(
     check.choice(mode, "mode", kind.modes)
     kappa = KAPPA[mode] if kappa is None else kappa
     given = {"eps": eps, "kappa": kappa} | {name: limits.get(name) for name in names}
-    eps, kappa, low, high = (
-        None if value is None else check.strength(value, name) for name, value in given.items()
-    )
+    accept = check.optional(check.strength)
+    eps, kappa, low, high = (accept(value, name) for name, value in given.items())
     if not kappa < 1:
         raise ValueError(f"kappa must be below 1, got {kappa}")
     if low is not None and high is not None and not low < high:

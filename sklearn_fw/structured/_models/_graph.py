@@ -163,10 +163,7 @@ class GraphModel(LabelledParts):
 
     def _said(self, x):
         if is_graph(x):
-            nodes, pairs, z = read_networkx(
-                x, self._nodes_of(x), self.node_attributes, self._edge_names
-            )
-            return [nodes], [(pairs, z)]
+            return read_networkx(x, self._nodes_of(x), self.node_attributes, self._edge_names)
         if not isinstance(x, tuple) or len(x) not in (2, 3, 4):
             raise TypeError(
                 f"an input must be a tuple (features, edges), with edge_features and node_weights "
@@ -174,11 +171,8 @@ class GraphModel(LabelledParts):
                 f"as a list of one, and arrays of images have model='grid'"
             )
         nodes = self._kinds_of_nodes(x[0])
-        found = edges_of_kinds(
-            x[1], x[2] if len(x) > 2 else None, self._edge_kinds, self._node_kinds,
-            [own.shape[0] for own in nodes],
-        )  # fmt: skip
-        return nodes, found
+        features, counts = x[2] if len(x) > 2 else None, [own.shape[0] for own in nodes]
+        return nodes, edges_of_kinds(x[1], features, self._edge_kinds, self._node_kinds, counts)
 
     def node_weights(self, x):
         return x[3] if isinstance(x, tuple) and len(x) == 4 else None
@@ -321,16 +315,17 @@ def _pairs_in(edges):
 
 
 def read_networkx(graph, nodes, node_attributes, edge_attributes):
-    """Features of nodes, pairs and features of edges (or None) of a networkx graph."""
+    """Nodes and edges of a networkx graph as lists of one kind each."""
     number = {node: t for t, node in enumerate(nodes)}
     data = [graph.nodes[node] for node in nodes]
     rows = _attributes(data, node_attributes, "node", nodes)
     edges = list(graph.edges(data=True))
     pairs = np.array([(number[a], number[b]) for a, b, _ in edges], np.int64).reshape(-1, 2)
     if not edge_attributes or not edges:
-        return rows, pairs, None
+        return [rows], [(pairs, None)]
     ends = [(a, b) for a, b, _ in edges]
-    return rows, pairs, _attributes([own for _, _, own in edges], edge_attributes, "edge", ends)
+    z = _attributes([own for _, _, own in edges], edge_attributes, "edge", ends)
+    return [rows], [(pairs, z)]
 
 
 def _attributes(data, names, what, keys):

@@ -78,9 +78,8 @@ class LabelledParts(PartModel):
         return labels
 
     def _counts_in(self, y):
-        return np.array(
-            [[len(own) for own in self._split(item, f"y[{i}]")] for i, item in enumerate(y)]
-        ).reshape(len(y), self._n_kinds)
+        counts = [[len(own) for own in self._split(item, f"y[{i}]")] for i, item in enumerate(y)]
+        return np.array(counts).reshape(len(y), self._n_kinds)
 
     def _encode(self, y, node_start, allow_unseen=False):
         counts = self._counts_in(y)
@@ -142,10 +141,8 @@ class LabelledParts(PartModel):
             if self._n_kinds > 1:
                 counts = [rows.shape[0] for rows in self._read(X[i], f"X[{i}]").nodes]
                 kinds = np.split(kinds[0], np.cumsum(counts)[:-1])
-            rows = [
-                labels[part] if named else part[:, : len(labels)]
-                for part, labels in zip(kinds, self._classes)
-            ]
+            pairs = zip(kinds, self._classes)
+            rows = [labels[part] if named else part[:, : len(labels)] for part, labels in pairs]
             out[i] = self._join(rows, X[i].x if isinstance(X[i], Sample) else X[i])
         return out
 

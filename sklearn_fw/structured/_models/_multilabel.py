@@ -134,9 +134,8 @@ class MultilabelModel(RowsModel):
         return np.asarray(states, dtype=np.int64).reshape(-1, len(self.classes_))
 
     def _graph(self, n_nodes):
-        return Graph.shared(
-            self.edges_, np.arange(len(self.edges_)), np.full(len(n_nodes), len(self.edges_))
-        )
+        n_edges = len(self.edges_)
+        return Graph.shared(self.edges_, np.arange(n_edges), np.full(len(n_nodes), n_edges))
 
     @property
     def _state_labels(self):

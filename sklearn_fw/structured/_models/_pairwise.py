@@ -182,10 +182,8 @@ class PairwiseModel(ScoredModel):
 
     def _set_oracle(self, n_nodes, edges):
         """Choose the default oracle by the largest graph that there is."""
-        shape = len(edges), self.n_states_, self.n_states_
-        scores = PairwiseScores._view(
-            np.zeros((n_nodes, self.n_states_)), np.broadcast_to(0.0, shape), edges
-        )
+        unary, shape = np.zeros((n_nodes, self.n_states_)), (self.n_states_, self.n_states_)
+        scores = PairwiseScores._view(unary, np.broadcast_to(0.0, (len(edges), *shape)), edges)
         # Only listing finds the second best output, which the zero-one loss asks for.
         n_listed = FEW_LABELINGS if self._loss_is_a_sum else ALL_LABELINGS
         self._natural = natural_oracle(scores, n_listed)

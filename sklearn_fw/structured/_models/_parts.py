@@ -46,9 +46,8 @@ class Sample(NamedTuple):
     @property
     def edge_features(self):
         """Numbers of features of the kinds of edges; None where there is no edge."""
-        return [
-            None if not len(pairs) else 0 if z is None else z.shape[1] for pairs, z in self.edges
-        ]
+        widths = [0 if z is None else z.shape[1] for _, z in self.edges]
+        return [width if len(pairs) else None for (pairs, _), width in zip(self.edges, widths)]
 
 
 def kinds_of(counts):
@@ -303,10 +302,8 @@ class PartModel(PairwiseModel):
         return scales
 
     def _size_of_edge_features(self, X):
-        found = [
-            z[:, self._n_constants :]
-            for sample in self._read_all(X) for _, z in sample.edges if z is not None
-        ]  # fmt: skip
+        edges = [kind for sample in self._read_all(X) for kind in sample.edges]
+        found = [z[:, self._n_constants :] for _, z in edges if z is not None]
         n_edges = sum(z.shape[0] for z in found if z.shape[1])
         squares = sum(size_of_rows(z) ** 2 * z.shape[0] for z in found)
         return np.sqrt(squares / n_edges) if n_edges else np.nan
@@ -386,10 +383,8 @@ class PartModel(PairwiseModel):
     def _stack(self, X):
         samples = self._read_all(X)
         self._check_kinds(samples)
-        stacked = [
-            stack_rows([sample.nodes[k] for sample in samples], n_features)[0]
-            for k, n_features in enumerate(self.node_features_)
-        ]
+        kinds_of_nodes = zip(zip(*(sample.nodes for sample in samples)), self.node_features_)
+        stacked = [stack_rows(list(rows), n_features)[0] for rows, n_features in kinds_of_nodes]
         node_start = starts_of([sample.n_nodes for sample in samples])
         graph = self._graph_of_samples(samples, np.diff(node_start))
         weight = weights(samples)
@@ -428,18 +423,16 @@ class PartModel(PairwiseModel):
                 units = np.ones(len(table)), table, np.arange(len(table) + 1)
                 rows = sp.csr_array(units, shape=(len(table), self.n_tables_))
             rows.data /= self._table_scales[rows.indices]
-            mix = edge_mix.EdgeMix(
-                rows.indptr.astype(np.int64), rows.indices.astype(np.int64), rows.data, turned,
-                self._mirrors,
-            )  # fmt: skip
+            indptr, indices = rows.indptr.astype(np.int64), rows.indices.astype(np.int64)
+            mix = edge_mix.EdgeMix(indptr, indices, rows.data, turned, self._mirrors)
         return Graph(np.concatenate(edges), table, starts[:-1], starts[1:], mix)
 
     def _edge_weights(self, sample):
         """(n_edges, n_tables) CSR of a sample."""
-        blocks = [
-            np.ones((len(pairs), max(1, width))) if z is None or not len(pairs) else z
-            for (pairs, z), width in zip(sample.edges, self.edge_features_)
-        ]
+        blocks = []
+        for (pairs, z), width in zip(sample.edges, self.edge_features_):
+            has_features = z is not None and len(pairs)
+            blocks.append(z if has_features else np.ones((len(pairs), max(1, width))))
         return sp.csr_array(sp.block_diag(blocks, format="csr"), dtype=np.float64)
 
     # ---- outputs -------------------------------------------------------------------------------

@@ -229,10 +229,9 @@ class TreePoseModel(ScoredModel):
         maps = weights["filters"] @ x.reshape(-1, self.n_features_in_).T
         r, c = self.scales_[:, :1], self.scales_[:, 1:]
         units = np.stack([r**2, r, c**2, c], axis=-1)
-        return PoseScores(
-            maps.reshape(self.n_joints_, *x.shape[:2]), self.edges_,
-            weights["deformation"] / units, self.anchors_, weights["bias"],
-        )  # fmt: skip
+        maps = maps.reshape(self.n_joints_, *x.shape[:2])
+        deformation = weights["deformation"] / units
+        return PoseScores(maps, self.edges_, deformation, self.anchors_, weights["bias"])
 
     def augment(self, scores, y_true):
         if not isinstance(scores, PoseScores):

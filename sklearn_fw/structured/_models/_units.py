@@ -76,11 +76,10 @@ def units_for(model, X, weight, scale, edge_scale, is_natural):
     """`Units` for the parameters of an estimator; ``is_natural`` says what "auto" stands for."""
     rows = model._stack(X)
     columns = Columns.of(rows, weight)
-    scale = (
-        _natural(model, rows.matrix, columns)
-        if check.is_auto(scale) and is_natural
-        else _given(scale, columns)
-    )
+    if check.is_auto(scale) and is_natural:
+        scale = _natural(model, rows.matrix, columns)
+    else:
+        scale = _given(scale, columns)
     if check.is_auto(edge_scale) and is_natural:
         edge_scale = _power_of_two(_size(model, model._size_of_edge_features(X)))
     else:
