@@ -113,9 +113,7 @@ class GridModel(LabelledParts):
 
     def _offsets(self, n_axes):
         known = NEIGHBORHOODS[n_axes]
-        size = self.neighborhood
-        if check.is_auto(size):
-            size = min(known)
+        size = min(known) if check.is_auto(self.neighborhood) else self.neighborhood
         if not isinstance(size, int) or size not in known:
             raise ValueError(f"neighborhood must be 'auto' or one of {sorted(known)}, got {size!r}")
         steps = itertools.product((-1, 0, 1), repeat=n_axes)

@@ -20,13 +20,7 @@ from ..._core import check
 from ..._core.costs import MISSING, costs_of
 from ..._core.oracle import checked
 from ..._kernels import lazy
-from ...inference import (
-    FEW_LABELINGS,
-    PairwiseScores,
-    TreeMaxProduct,
-    natural_oracle,
-    resolve_oracle,
-)
+from ...inference import PairwiseScores, TreeMaxProduct, natural_oracle, resolve_oracle
 from ...task_losses import HammingLoss, Truth
 from ._base import REQUIRED, ScoredModel, loss_of_nodes
 from ._part_scores import COMPILED, PartScores, augmented_argmax
@@ -185,8 +179,8 @@ class PairwiseModel(ScoredModel):
         unary, shape = np.zeros((n_nodes, self.n_states_)), (self.n_states_, self.n_states_)
         scores = PairwiseScores._view(unary, np.broadcast_to(0.0, (len(edges), *shape)), edges)
         # Only listing finds the second best output, which the zero-one loss asks for.
-        n_listed = FEW_LABELINGS if self._loss_is_a_sum else ALL_LABELINGS
-        self._natural = natural_oracle(scores, n_listed)
+        options = {} if self._loss_is_a_sum else {"n_listed": ALL_LABELINGS}
+        self._natural = natural_oracle(scores, **options)
 
     # ---- the training problem ---------------------------------------------------------------
 

@@ -5,7 +5,7 @@ import scipy.sparse as sp
 from sklearn.base import clone
 
 from ..._core import check
-from ..._core.packed import Packed
+from ..._core.packed import Packed, length_of
 from ._base import StructuredModel, missing_methods
 from ._box import BoxModel
 from ._chain import ChainModel
@@ -149,12 +149,7 @@ def _may_be_matching(labels):
 
 
 def _is_structured(X, y):
-    if X is None:
-        raise ValueError("X must not be None")
-    if isinstance(X, np.ndarray) and X.ndim == 0:
-        raise ValueError(f"X must have one item per sample, got the single value {X!r}")
-    if isinstance(X, list | tuple):
-        check_some(len(X))
+    check_some(length_of(X, "X"))
     if isinstance(X, Packed) or isinstance(y, Packed):
         return True
     if getattr(getattr(X, "dtype", None), "kind", None) == "O" and X.ndim == 1:
