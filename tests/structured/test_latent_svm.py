@@ -266,7 +266,7 @@ def test_the_budget_ends_with_advice():
     "params, error, message",
     [
         ({"n_states_per_label": 1.5}, TypeError, "n_states_per_label must be an instance of int"),
-        ({"n_states_per_label": [2]}, ValueError, "must hold 2 numbers, one for each label, got 1"),
+        ({"n_states_per_label": [2]}, ValueError, "must be an integer or hold 2 entries, got 1"),
         ({"n_states_per_label": [2, 0]}, ValueError, "n_states_per_label == 0, must be >= 1"),
         ({"n_states_per_label": "two"}, TypeError, "n_states_per_label must be an instance of int"),
         ({"task_loss": "zero_one", "model": "chain"}, ValueError, "a sum over nodes"),

@@ -237,18 +237,16 @@ def _without_last_axis(output):
 
 def _counts(given, n_labels):
     """Number of states of each label, one array for each kind of node."""
-    name, n_kinds = "n_states_per_label", len(n_labels)
-    if isinstance(given, str) or not hasattr(given, "__len__"):
-        given = [given] * n_kinds
-    else:
+    name = "n_states_per_label"
+
+    def entries(given, n):
+        if isinstance(given, str) or not hasattr(given, "__len__"):
+            return [given] * n
         given = check.items(given, name, "numbers of states")
-        given = [given] if n_kinds == 1 else given
-    if len(given) != n_kinds:
-        raise ValueError(f"{name} must be an integer or hold {n_kinds} entries, got {len(given)}")
-    counts = []
-    for own, n in zip(given, n_labels):
-        own = list(own) if hasattr(own, "__len__") and not isinstance(own, str) else [own] * n
-        if len(own) != n:
-            raise ValueError(f"{name} must hold {n} numbers, one for each label, got {len(own)}")
-        counts.append(np.array([check.integer(number, name, 1) for number in own]))
-    return counts
+        if len(given) != n:
+            raise ValueError(f"{name} must be an integer or hold {n} entries, got {len(given)}")
+        return given
+
+    kinds = [given] if len(n_labels) == 1 else entries(given, len(n_labels))
+    lists = [entries(own, n) for own, n in zip(kinds, n_labels)]
+    return [np.array([check.integer(number, name, 1) for number in own]) for own in lists]
