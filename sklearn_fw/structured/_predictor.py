@@ -23,7 +23,7 @@ WIDEST = 1e4
 SMALLEST = 1e-300  # probabilities below it count as this
 
 
-def _offered(name):
+def offered(name):
     return available_if(lambda estimator: estimator._offers(name))
 
 
@@ -119,7 +119,7 @@ class StructuredPredictor:
         weights = check.sample_weight(sample_weight, len(losses))
         return float(1.0 - np.average(losses, weights=weights))
 
-    @_offered("n_best")
+    @offered("n_best")
     def n_best(self, X, k):
         """Return the k outputs of highest score, best first.
 
@@ -141,7 +141,7 @@ class StructuredPredictor:
 
     # ---- probabilities ---------------------------------------------------------------------------
 
-    @_offered("predict_marginals")
+    @offered("predict_marginals")
     def predict_marginals(self, X):
         """Probabilities if ``p(y) ~ exp(score of y / temperature_)``.
 
@@ -164,7 +164,7 @@ class StructuredPredictor:
         temperature = getattr(self, "temperature_", 1.0)
         return self._view._marginals(X, self.coef_, self.oracle_, temperature)
 
-    @_offered("calibrate")
+    @offered("calibrate")
     def calibrate(self, X, y, sample_weight=None):
         """Choose the temperature of `predict_marginals` on data that were not trained on.
 

@@ -6,7 +6,6 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.base import clone
 from sklearn.utils import ClassifierTags
-from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from .._core import check
@@ -22,7 +21,7 @@ from ._models._black_box import dense, view_of
 from ._models._resolve import known_of, resolve_model
 from ._models._units import Units
 from ._path import kind_of_path, structured_path
-from ._predictor import StructuredPredictor
+from ._predictor import StructuredPredictor, offered
 from ._solvers import begin, has_radius, resolve_solver, suitable_solver, with_bounds_of
 from ._suboptimality import suboptimality
 from ._surrogates import check_trains, resolve_surrogate
@@ -409,7 +408,7 @@ class StructuredSVM(StructuredPredictor, CallbackSupportMixin, Estimator):
             check_is_fitted(self)
         return self._view._inputs(self, X)
 
-    @available_if(lambda svm: svm._offers("decision_function"))
+    @offered("decision_function")
     def decision_function(self, X):
         """Scores of the classes.
 
@@ -427,7 +426,7 @@ class StructuredSVM(StructuredPredictor, CallbackSupportMixin, Estimator):
         scores = self.model_.decision_function(X, self.coef_)
         return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
 
-    @available_if(lambda svm: svm._offers("predict_relaxed"))
+    @offered("predict_relaxed")
     def predict_relaxed(self, X):
         """Return states of nodes by the linear relaxation; rows of one 1 are settled.
 
@@ -448,7 +447,7 @@ class StructuredSVM(StructuredPredictor, CallbackSupportMixin, Estimator):
 
     # ---- other data --------------------------------------------------------------------------
 
-    @available_if(lambda svm: svm._offers("duality_gap"))
+    @offered("duality_gap")
     def duality_gap(self, X, y, sample_weight=None, *, max_iter=None):
         """Return a bound on the suboptimality of ``coef_`` for the problem of some data.
 
