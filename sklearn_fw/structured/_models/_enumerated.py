@@ -162,6 +162,6 @@ def _costs(y, name):
     costs = check.numbers(y, name)
     if costs.ndim != 1 or np.any(costs < 0.0) or not np.any(costs == 0.0):
         raise ValueError(
-            f"{name} must hold costs of all candidates, not negative, zero for the true one"
+            f"{name} must be a vector of costs, not negative and zero for the true one"
         )
     return costs
