@@ -23,18 +23,12 @@ def warn_of_oracle(blocks):
     n_worse = blocks.counts[block_rules.WORSE]
     faults = []
     if n_worse:
-        faults.append(
-            f"answered {n_worse} times with an output worse than the true one, which was used "
-            f"instead"
-        )
+        faults.append(f"answered {n_worse} times with an output worse than the true one")
     if blocks.n_unbounded:
         faults.append(f"gave {blocks.n_unbounded} answers without an upper bound")
     if faults:
         void = ", and dual_gap_ is no certificate: take one that is exact or has bounds"
-        helps = (
-            ". What helps: an oracle that searches longer, such as BestOf(tol=1e-6), a larger "
-            "max_iter of it, or a model without cycles (a tree)"
-        )
+        helps = ". What helps: BestOf(tol=1e-6), a larger max_iter of it, or a model that is a tree"
         warn(
             f"the oracle {' and '.join(faults)}: it is not exact"
             f"{'' if blocks.certified else void}{helps if n_worse else ''}",
@@ -42,13 +36,12 @@ def warn_of_oracle(blocks):
         )
 
 
-def warn_of_budget(svm, blocks, status):
+def warn_of_budget(svm, status, other_help):
     """A ConvergenceWarning with numbers, unless the end was reached or asked for."""
     if status not in (Status.MAX_ITER, Status.TIME_LIMIT) or svm.tol_ == 0:
         return
     gap, objective, n_iter = svm.dual_gap_, abs(svm.objective_), svm.n_iter_
-    relative = gap / objective if objective > 0 else np.inf
-    of_objective = f", {relative:.2g} of the objective" if objective > 0 else ""
+    of_objective = f", {gap / objective:.2g} of the objective" if objective > 0 else ""
     what, done = svm._iterations
     if status is Status.TIME_LIMIT:
         own = "" if svm.time_limit is None else f"={svm.time_limit:.3g}"  # else that of a search
@@ -56,7 +49,7 @@ def warn_of_budget(svm, blocks, status):
         helps = "a larger time_limit"
     else:
         ended, helps = f"{n_iter} {what} were {done}", f"max_iter above {n_iter}"
-    helps = "; ".join([helps, *_other_help(svm, blocks, relative)])
+    helps = "; ".join([helps, *other_help])
     warn(
         f"{ended} and the duality gap is {gap:.3g}{of_objective}, more than tol={svm.tol_:.3g}. "
         f"What helps: {helps}{'; or accept it with a larger tol' if svm.tol_ < 0.1 else ''}",
@@ -64,16 +57,16 @@ def warn_of_budget(svm, blocks, status):
     )
 
 
-def _other_help(svm, blocks, relative_gap):
-    solver = svm.solver_
-    if isinstance(solver, BlockFrankWolfe) and solver.variant == "fw" and relative_gap < FAR:
+def other_help(svm, blocks):
+    """What helps besides a larger budget."""
+    solver, is_near = svm.solver_, svm.dual_gap_ < FAR * abs(svm.objective_)
+    if isinstance(solver, BlockFrankWolfe) and solver.variant == "fw" and is_near:
         yield "solver='bcpfw', which needs fewer passes for a small gap"
     saturated = svm.history_.get("saturated", [0.0])[-1]
     if saturated > SATURATED:
         yield (
-            f"n_best='adaptive' or a smaller mu of {type(solver).__name__} (for "
-            f"{100 * saturated:.0f} % of the samples the best {solver.n_best} outputs leave out "
-            f"some that count)"
+            f"n_best='adaptive' or a smaller mu of {type(solver).__name__} (the best "
+            f"{solver.n_best} outputs are too few for {100 * saturated:.0f} % of the samples)"
         )
     natural = natural_C(blocks)
     low, *_, high = natural * factors_of(blocks)

@@ -97,9 +97,8 @@ def _best_factor(make_solver, folds, unit, rng):
 def _fit_without(make_solver, fold, C, rng):
     """Losses of what is held out, and the gap of the fit as a share of its objective."""
     fold.blocks.relative_tol = True
-    method = make_solver(fold.blocks).start(
-        fold.blocks, lam=1.0 / (C * fold.total), tol=0.05, rng=rng
-    )
+    lam = 1.0 / (C * fold.total)
+    method = make_solver(fold.blocks).start(fold.blocks, lam=lam, tol=0.05, rng=rng)
     outcome = drive(method, tol=0.05, max_iter=fold.n_passes, relative_to="objective")
     gap, objective = outcome.history["dual_gap"][-1], outcome.history["objective"][-1]
     return fold.losses(method.weights()), gap / objective if objective > 0.0 else 0.0
@@ -162,7 +161,7 @@ def _fold(model, blocks, X, y, weight, held_out, rest, n_passes, smooth):
     total, X_held_out, y_held_out = weight[rest].sum(), take(X, held_out), take(y, held_out)
     if smooth:
         n = len(held_out)
-        losses = _log_losses(blocks.of_samples(model, X_held_out, y_held_out, np.full(n, 1.0 / n)))
+        losses = _judged(blocks.of_samples(model, X_held_out, y_held_out, np.full(n, 1.0 / n)))
     else:
 
         def losses(w):
@@ -173,9 +172,12 @@ def _fold(model, blocks, X, y, weight, held_out, rest, n_passes, smooth):
     return _Fold(learned, total, n_passes, losses, weight[held_out])
 
 
-def _log_losses(judge):
+def _judged(judge):
+    """The losses of the samples of a problem, as a function of weights."""
     judge.reset(1.0)
-    return lambda w: judge.smoothed_sweep(w, judge.surrogate.temperature, 0.0).value
+    if judge.surrogate.smooth:
+        return lambda w: judge.smoothed_sweep(w, judge.surrogate.temperature, 0.0).value
+    return lambda w: blocks_kernels.losses_of(judge._parts, judge.predicted(w))
 
 
 def _of_pieces(blocks, total, rng):
@@ -197,23 +199,15 @@ def _of_pieces(blocks, total, rng):
         if not n_passes:
             return
         judge = of(held_out)
-        losses = _log_losses(judge) if judge.surrogate.smooth else _losses_of_pieces(judge)
-        yield _Fold(of(rest), weight[rest].sum(), n_passes, losses, judge.weight)
-
-
-def _losses_of_pieces(judge):
-    judge.reset(1.0)
-    return lambda w: blocks_kernels.losses_of(judge._parts, judge.predicted(w))
+        yield _Fold(of(rest), weight[rest].sum(), n_passes, _judged(judge), judge.weight)
 
 
 def _of_black_box(model, blocks, X, y, weight, rng):
     """Two folds of few samples and passes: nothing is known of what the oracle costs."""
     number = rng.permutation(len(weight)) % N_FOLDS
     for k in range(2):
-        held_out, rest = (
-            rng.permutation(np.flatnonzero(chosen))[: ENOUGH // N_FOLDS]
-            for chosen in (number == k, number != k)
-        )
+        places = np.flatnonzero(number == k), np.flatnonzero(number != k)
+        held_out, rest = (rng.permutation(own)[: ENOUGH // N_FOLDS] for own in places)
         yield _fold(model, blocks, X, y, weight, held_out, rest, PASSES[0], False)
 
 
@@ -221,10 +215,7 @@ def _splits(number, n_nodes, n_costly, rng):
     """Yield what is held out and what is not, until enough nodes were held out."""
     n_held_out = 0
     for k in range(N_FOLDS):
-        held_out, rest = (
-            _first_of(rng.permutation(np.flatnonzero(chosen)), n_nodes)
-            for chosen in (number == k, number != k)
-        )
+        held_out, rest = (_first_of(chosen, n_nodes, rng) for chosen in (number == k, number != k))
         yield held_out, rest
         n_held_out += n_costly[held_out].sum()
         if n_held_out >= ENOUGH:
@@ -240,7 +231,8 @@ def _numbers_of_folds(first_labels, rng):
     return number
 
 
-def _first_of(samples, n_nodes):
+def _first_of(chosen, n_nodes, rng):
+    samples = rng.permutation(np.flatnonzero(chosen))
     return samples[: 1 + np.searchsorted(np.cumsum(n_nodes[samples]), VISITS / PASSES[0])]
 
 
@@ -271,11 +263,9 @@ def _codes(matrix, rng):
 
 def _copies(codes, row_start, held_out, rest):
     """Share of the rows of some samples that are rows of others, too."""
-    held_out, rest = (
-        np.concatenate([codes[row_start[i] : row_start[i + 1]] for i in samples])
-        for samples in (held_out, rest)
-    )
-    return float(np.isin(held_out, rest).mean())
+    sample = np.repeat(np.arange(len(row_start) - 1), np.diff(row_start))
+    rows = [codes[np.isin(sample, own)] for own in (held_out, rest)]
+    return float(np.isin(*rows).mean())
 
 
 # ---- passes of the fit ---------------------------------------------------------------------------

@@ -44,7 +44,9 @@ class ConcaveConvex(IterativeMethod):
         states, gain = self._imputed(found.w)
         objective, last = found.primal - gain, self.point
         n_changed = int(np.count_nonzero(states != truth_of(self.blocks)))
-        if last is not None and (objective > last.primal or self._is_stationary(last, found.dual)):
+        most = None if last is None or found.dual is None else last.primal - found.dual
+        is_stationary = most is not None and most <= self.tol * abs(last.primal)
+        if last is not None and (objective > last.primal or is_stationary):
             # The convex problem at the last point says how little could be gained there.
             duals = [dual for dual in (last.dual, found.dual) if dual is not None]
             n_changed, dual = 0, max(duals, default=None)
@@ -93,10 +95,6 @@ class ConcaveConvex(IterativeMethod):
         kept = gains <= ROUNDING * np.maximum(np.abs(before), 1.0)
         states = np.where(per_node(blocks, kept), truth_of(blocks), states)
         return states, float(blocks.weight @ np.where(kept, 0.0, gains))
-
-    def _is_stationary(self, point, dual):
-        """Whether a lower bound on the convex problem at a point leaves next to nothing to gain."""
-        return dual is not None and point.primal - dual <= self.tol * abs(point.primal)
 
     @property
     def n_oracle_calls(self):
@@ -198,7 +196,6 @@ def _classified(table, states, rng):
     one_each = np.unique(states, return_index=True)[1]
     chosen = np.unique(np.append(rng.permutation(n_known)[:MOST_NODES], one_each))
     square = table[chosen].multiply(table[chosen]) if sp.issparse(table) else table[chosen] ** 2
-    svm = StructuredSVM(
-        MulticlassModel(), C=1.0 / (1.0 + square.sum() / len(chosen)), tol=0.1, random_state=rng
-    )
+    C = 1.0 / (1.0 + square.sum() / len(chosen))
+    svm = StructuredSVM(MulticlassModel(), C=C, tol=0.1, random_state=rng)
     return svm.fit(table[chosen], states[chosen]).predict(table[n_known:])

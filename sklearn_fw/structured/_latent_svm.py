@@ -153,10 +153,7 @@ class LatentStructuredSVM(StructuredSVM):
     def _find_model(self, X, y):
         model = super()._find_model(X, y)
         if not has_parts(model):
-            raise TypeError(
-                f"hidden states need a model of nodes and edges, which {type(model).__name__} is "
-                f"not: take StructuredSVM, or a model of parts such as PartModel"
-            )
+            raise TypeError(f"hidden states need a model of nodes and edges, not {model!r}")
         return HiddenStates(model, self.n_states_per_label, self.missing_label)
 
     def _fit(self, X, y, sample_weight):
@@ -250,8 +247,5 @@ def _checked_states(states, allowed):
     """States of the previous fit, which the labels of this one must allow."""
     fits = len(states) == len(allowed) and allowed.shape[1] > states.max()
     if not fits or not np.all(allowed[np.arange(len(states)), states]):
-        raise ValueError(
-            "warm_start=True needs the outputs of the previous fit, in the same order: fit a "
-            "clone, or set warm_start=False"
-        )
+        raise ValueError("warm_start=True needs the same outputs in the same order: fit a clone")
     return states

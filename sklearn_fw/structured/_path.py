@@ -170,9 +170,7 @@ class StructuredPath(RegularizationPath):
         name, start, end = self.param_name, self.start_, self.end_
         values = np.atleast_1d(check.array(value, name, finite=None))
         if values.ndim != 1:
-            raise ValueError(
-                f"{name} must be a number or one-dimensional, got shape {values.shape}"
-            )
+            raise ValueError(f"{name} must be a number or a vector, got shape {values.shape}")
         for number in values:
             self._problem.check_value(number, name)
             if number * (1 + TOUCH) < start or end * (1 + TOUCH) < number:
@@ -207,9 +205,8 @@ def structured_path(
     check.choice(mode, "mode", kind.modes)
     kappa = KAPPA[mode] if kappa is None else kappa
     given = {"eps": eps, "kappa": kappa} | {name: limits.get(name) for name in names}
-    eps, kappa, low, high = (
-        None if value is None else check.strength(value, name) for name, value in given.items()
-    )
+    accept = check.optional(check.strength)
+    eps, kappa, low, high = (accept(value, name) for name, value in given.items())
     if not kappa < 1:
         raise ValueError(f"kappa must be below 1, got {kappa}")
     if low is not None and high is not None and not low < high:

@@ -7,6 +7,7 @@ from sklearn.utils.metaestimators import available_if
 from .._core import check
 from .._core.oracle import name_of
 from .._core.packed import length_of
+from .._core.result import Status
 from .._core.warnings import warn, warn_of_scorer
 from ..inference import ORACLES
 from ._models._ragged import check_counts
@@ -15,12 +16,14 @@ from ._solvers import SOLVERS
 from ._surrogates import SURROGATES
 
 MAKERS = {"model": MODELS, "oracle": ORACLES, "solver": SOLVERS}
+# Whatever tol says, a gap of a larger share of the objective is not called convergence.
+LOOSEST = 0.1
 # Temperatures are looked for within this factor around that at which scores differ by one.
 WIDEST = 1e4
 SMALLEST = 1e-300  # probabilities below it count as this
 
 
-def _offered(name):
+def offered(name):
     return available_if(lambda estimator: estimator._offers(name))
 
 
@@ -43,6 +46,16 @@ class StructuredPredictor:
 
     def _offers(self, method):
         return True
+
+    def _set_end(self, outcome, certified):
+        """Set how the fit ended, and return the status."""
+        status = outcome.status
+        if not certified and status in (Status.CONVERGED, Status.MAX_ITER):
+            status = Status.FINISHED
+        if status is Status.CONVERGED and self.dual_gap_ > LOOSEST * abs(self.objective_):
+            status = Status.LOOSE
+        vars(self).update(outcome._replace(status=status).attributes(), temperature_=1.0)
+        return status
 
     # ---- predictions -----------------------------------------------------------------------------
 
@@ -106,7 +119,7 @@ class StructuredPredictor:
         weights = check.sample_weight(sample_weight, len(losses))
         return float(1.0 - np.average(losses, weights=weights))
 
-    @_offered("n_best")
+    @offered("n_best")
     def n_best(self, X, k):
         """Return the k outputs of highest score, best first.
 
@@ -128,7 +141,7 @@ class StructuredPredictor:
 
     # ---- probabilities ---------------------------------------------------------------------------
 
-    @_offered("predict_marginals")
+    @offered("predict_marginals")
     def predict_marginals(self, X):
         """Probabilities if ``p(y) ~ exp(score of y / temperature_)``.
 
@@ -151,7 +164,7 @@ class StructuredPredictor:
         temperature = getattr(self, "temperature_", 1.0)
         return self._view._marginals(X, self.coef_, self.oracle_, temperature)
 
-    @_offered("calibrate")
+    @offered("calibrate")
     def calibrate(self, X, y, sample_weight=None):
         """Choose the temperature of `predict_marginals` on data that were not trained on.
 
@@ -219,7 +232,7 @@ class StructuredPredictor:
         return super().set_params(**nested)
 
 
-def best_temperature(probabilities, spread, weight, what="nodes"):
+def best_temperature(probabilities, spread, weight):
     """The temperature whose probabilities of the truth have the largest mean logarithm.
 
     ``probabilities(temperature)`` returns these, and whether the true states are the likeliest.
@@ -236,36 +249,21 @@ def best_temperature(probabilities, spread, weight, what="nodes"):
         right = np.mean(probabilities(temperature)[1])
         warn(
             f"temperature_={temperature:.3g} is at the end of what was looked at "
-            f"({100 * right:.1f} % of the {len(weight)} {what} are predicted rightly): give data "
-            f"that were not trained on, and more of them",
-            UserWarning,
+            f"({100 * right:.1f} % of the {len(weight)} nodes are predicted rightly): give data "
+            f"that were not trained on, and more of them"
         )
     return temperature
 
 
 def _made(owner, name, key):
     """The object of a name, for a parameter of it to be set."""
-    makers = MAKERS[owner]
     if check.is_auto(name):
-        raise ValueError(_advice(owner, key))
-    if name not in makers:
-        known = ", ".join(map(repr, sorted({"auto", *makers})))
-        raise ValueError(f"{owner} must be one of {known} or a {owner} object; got {name!r}")
-    made = makers[name]()
+        raise ValueError(
+            f"{owner}='auto' is chosen in fit, so {owner}__{key} cannot be set before: name the "
+            f"{owner} first, or pass an object with this parameter"
+        )
+    check.choice(name, owner, {"auto", *MAKERS[owner]}, f"a {owner} object")
+    made = MAKERS[owner][name]()
     if not hasattr(made, "set_params"):
         raise ValueError(f"{owner}={name!r} has no parameters, got {key}")
     return made
-
-
-def _advice(owner, key):
-    """What to write instead of ``owner__key`` where the owner is "auto"."""
-    key = key.partition("__")[0]
-    for name, make in MAKERS[owner].items():
-        made = None if check.is_auto(name) else make()
-        if key in getattr(made, "get_params", dict)():
-            return (
-                f"{owner}='auto' is chosen in fit, so {owner}__{key} cannot be set before: name "
-                f"the {owner}, as in set_params({owner}={name!r}, {owner}__{key}=...), or write "
-                f"{owner}={type(made).__name__}({key}=...)"
-            )
-    return f"{owner}__{key} is no parameter of any {owner}: see the classes of `sklearn_fw`"

@@ -4,7 +4,6 @@ from dataclasses import KW_ONLY
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from .._core import check
@@ -13,16 +12,13 @@ from .._core.callbacks import CallbackSupportMixin, FitTasks, with_callbacks
 from .._core.estimator import Estimator
 from .._core.loop import drive
 from .._core.packed import length_of
-from .._core.result import Status
-from .._core.warnings import warn
-from ._advice import warn_of_oracle
+from ._advice import warn_of_budget, warn_of_oracle
 from ._models._ragged import weighted_samples
 from ._predictor import StructuredPredictor
 from ._prox_linear._outputs import outputs_for
 from ._prox_linear._scores import CheckedScores, TorchScores, as_score_model
 from ._solvers import resolve_solver
 
-LOOSEST = 0.1  # share of the objective: a larger gap is never called convergence
 TOL, MAX_ITER, USUAL_C = 0.05, 30, 0.1  # what "auto" stands for
 LARGEST_LAM = 0.05  # of few samples: beyond it networks are drawn to zero
 
@@ -187,6 +183,7 @@ class ProxLinearStructuredSVM(StructuredPredictor, CallbackSupportMixin, Estimat
     verbose: int = 0
 
     surrogate = "hinge"  # what its models are made of
+    _iterations = "convex models", "solved"
 
     @with_callbacks
     def fit(self, X, y, sample_weight=None):
@@ -243,10 +240,7 @@ class ProxLinearStructuredSVM(StructuredPredictor, CallbackSupportMixin, Estimat
 
         self.solver_ = resolve_solver(self.solver)
         if not self.solver_.certified:
-            raise ValueError(
-                f"solver={self.solver!r} has no certificate, which tells when a model is solved: "
-                f"use 'bcfw' or 'fw'"
-            )
+            raise ValueError(f"solver={self.solver!r} has no certificate: use 'bcfw' or 'fw'")
         self.model_ = as_score_model(self.score_model)
         scores = CheckedScores(self.model_)
         if not isinstance(self.model_, TorchScores) and hasattr(self.model_, "get_params"):
@@ -280,35 +274,19 @@ class ProxLinearStructuredSVM(StructuredPredictor, CallbackSupportMixin, Estimat
         }  # fmt: skip
 
     def _store(self, run, blocks, outcome):
-        certified, status, last = blocks.certified, outcome.status, outcome.history
+        certified, last = blocks.certified, outcome.history
         self.coef_, self.eta_ = run.solution().copy(), float(last["eta"][-1])
         self.objective_, self.dual_objective_ = run.objective, float(last["dual_objective"][-1])
         self.dual_gap_ = float(last["dual_gap"][-1]) if certified else np.inf
         self.prox_gradient_norm_ = float(last["prox_gradient_norm"][-1]) if certified else np.inf
-        self.n_oracle_calls_, self.temperature_ = run.n_oracle_calls, 1.0
-        if not certified and status in (Status.CONVERGED, Status.MAX_ITER):
-            status = Status.FINISHED
-        if status is Status.CONVERGED and self.dual_gap_ > LOOSEST * self.objective_:
-            status = Status.LOOSE
-        vars(self).update(outcome._replace(status=status).attributes())
+        self.n_oracle_calls_ = run.n_oracle_calls
+        status = self._set_end(outcome, certified)
         vars(self).pop("module_", None)
         if isinstance(self.model_, TorchScores):
             self.module_ = self.model_.module_at(self.coef_)
         self._view.forget()
         warn_of_oracle(blocks)
-        if status in (Status.MAX_ITER, Status.TIME_LIMIT) and self.tol_ > 0:
-            self._warn_of_budget(status)
-
-    def _warn_of_budget(self, status):
-        is_time = status is Status.TIME_LIMIT
-        ended = "time_limit ended the fit after" if is_time else "max_iter ended the fit after"
-        helps = "a larger time_limit" if is_time else f"max_iter above {self.n_iter_}"
-        warn(
-            f"{ended} {self.n_iter_} convex models, and the last one may still lower the objective "
-            f"by {self.dual_gap_:.3g} of {self.objective_:.3g}, more than tol={self.tol_:.3g}. "
-            f"What helps: {helps}; a smaller C; inputs on one scale; or a larger tol",
-            ConvergenceWarning,
-        )
+        warn_of_budget(self, status, ["a smaller C", "inputs on one scale"])
 
     # ---- predictions -----------------------------------------------------------------------------
 

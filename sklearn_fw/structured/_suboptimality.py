@@ -4,6 +4,7 @@ import numpy as np
 
 from .._core import check
 from .._core.loop import drive
+from .._core.result import History
 from ._choice_of_c import most_passes
 from ._models._black_box import dense, view_of
 from ._solvers import BlockFrankWolfe, begin, has_radius, suitable_solver, with_bounds_of
@@ -15,9 +16,7 @@ ACCURACY = 0.1
 
 def suboptimality(svm, X, y, sample_weight, max_iter):
     if getattr(svm.solver_, "perceptron", False):
-        raise ValueError(
-            "solver='perceptron' minimises no objective, so there is no gap: fit with another one"
-        )
+        raise ValueError("solver='perceptron' minimizes no objective, so there is no gap")
     model = view_of(svm._view._in_units(svm._units))
     X, y, weight = model._samples(svm, X, y, sample_weight, reset=False)
     total = weight.sum()
@@ -34,10 +33,22 @@ def suboptimality(svm, X, y, sample_weight, max_iter):
     if not blocks.certified:
         return np.inf
     ridge = 0.0 if has_radius(svm.solver_) else 0.5 * lam * (w @ w)
-    watch = _Watch(method, loss + ridge)
-    drive(watch, tol=ACCURACY, max_iter=max_iter, verbose=svm.verbose)
+    primal, history = loss + ridge, History()
+    best, dual = primal, -np.inf
+
+    def is_close():
+        """Whether the gap of the method is a small part of that of the weights."""
+        nonlocal best, dual
+        if not history.rows:
+            return False
+        best = min(best, history.rows[-1]["objective"])
+        dual = max(dual, history.rows[-1]["dual_objective"])
+        return best - dual <= ACCURACY * (primal - dual)
+
+    drive(method, tol=0.0, max_iter=max_iter, history=history, end=is_close, verbose=svm.verbose)
+    is_close()  # looks at the last certificate
     # A promise of the oracle that was broken on the way voids the value, not the bound from below.
-    return watch.gap if blocks.certified or blocks.n_unbounded else np.inf
+    return max(float(primal - dual), 0.0) if blocks.certified or blocks.n_unbounded else np.inf
 
 
 def _solver_for(svm, blocks):
@@ -51,31 +62,3 @@ def _solver_for(svm, blocks):
         solver = BlockFrankWolfe("fw", gap_check=1, averaging="auto")
     bounds = {name: getattr(svm.solver_, name, None) for name in ("lower_bounds", "upper_bounds")}
     return with_bounds_of(solver.set_params(**bounds), svm.model_)
-
-
-class _Watch:
-    """A run on other data that lasts until its own gap is a small part of that of the weights."""
-
-    certificate = "share"
-
-    def __init__(self, method, primal):
-        self.method, self.primal = method, primal
-        self.best, self.dual = primal, -np.inf
-
-    @property
-    def gap(self):
-        return max(float(self.primal - self.dual), 0.0)
-
-    def step(self):
-        return self._judge(self.method.step())
-
-    def certify(self):
-        return self._judge(self.method.certify())
-
-    def _judge(self, row):
-        if row is None:
-            return None
-        self.dual = max(self.dual, row["dual_objective"])
-        self.best = min(self.best, row["objective"])
-        share = (self.best - self.dual) / self.gap if self.gap > 0.0 else 0.0
-        return {**row, "share": float(share)}

@@ -24,10 +24,8 @@ class Surrogate(NamedTuple):
 
 
 HINGE = Surrogate("hinge", 0.0, 1.0)
-SURROGATES = {
-    loss.name: loss
-    for loss in (HINGE, Surrogate("crf", 1.0, 0.0), Surrogate("softmax_margin", 1.0, 1.0))
-}
+ALL = HINGE, Surrogate("crf", 1.0, 0.0), Surrogate("softmax_margin", 1.0, 1.0)
+SURROGATES = {loss.name: loss for loss in ALL}
 
 
 def resolve_surrogate(surrogate):

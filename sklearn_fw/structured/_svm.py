@@ -6,7 +6,6 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.base import clone
 from sklearn.utils import ClassifierTags
-from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from .._core import check
@@ -14,24 +13,20 @@ from .._core.budget import time_budget
 from .._core.callbacks import CallbackSupportMixin, FitTasks, with_callbacks
 from .._core.estimator import Estimator
 from .._core.loop import drive
-from .._core.result import Status
 from .._core.warnings import warn
 from .._kernels import lazy
-from ._advice import warn_of_budget, warn_of_oracle
+from ._advice import other_help, warn_of_budget, warn_of_oracle
 from ._choice_of_c import cautious_C, choose_C, most_passes
 from ._models._black_box import dense, view_of
 from ._models._resolve import known_of, resolve_model
 from ._models._units import Units
 from ._path import kind_of_path, structured_path
-from ._predictor import StructuredPredictor
+from ._predictor import StructuredPredictor, offered
 from ._solvers import begin, has_radius, resolve_solver, suitable_solver, with_bounds_of
 from ._suboptimality import suboptimality
 from ._surrogates import check_trains, resolve_surrogate
 
 block_rules = lazy("structured.block_rules")
-
-# Whatever tol says, a gap of a larger share of the objective is not called convergence.
-LOOSEST = 0.1
 
 
 class StructuredSVM(StructuredPredictor, CallbackSupportMixin, Estimator):
@@ -252,8 +247,7 @@ class StructuredSVM(StructuredPredictor, CallbackSupportMixin, Estimator):
         if has_radius(self.solver_) and not check.is_auto(self.C):
             warn(
                 f"C={self.C} is not used: {type(self.solver_).__name__} bounds the norm of the "
-                f"weights by radius={self.solver_.radius} instead",
-                UserWarning,
+                f"weights by radius={self.solver_.radius} instead"
             )
         blocks.relative_tol = True
         method = begin(self.solver_, blocks, lam=lam, tol=self.tol_, rng=rng, warm=warm)
@@ -359,10 +353,8 @@ class StructuredSVM(StructuredPredictor, CallbackSupportMixin, Estimator):
 
     def _store(self, method, blocks, outcome):
         solution, counts = method.solution(), blocks.counts.tolist()
-        certified, status = self.solver_.certified and blocks.certified, outcome.status
-        if not certified and status in (Status.CONVERGED, Status.MAX_ITER):
-            status = Status.FINISHED
-        vars(self).update(self._as_given(solution.w), temperature_=1.0)
+        certified = self.solver_.certified and blocks.certified
+        vars(self).update(self._as_given(solution.w))
         self.dual_gap_ = solution.gap if blocks.certified or solution.gap is None else np.inf
         self.objective_, self.dual_objective_ = solution.primal, solution.dual
         self.block_gaps_ = solution.block_gaps
@@ -378,14 +370,12 @@ class StructuredSVM(StructuredPredictor, CallbackSupportMixin, Estimator):
             "hits": hits, "misses": counts[block_rules.VISITS] - hits,
             "local": counts[block_rules.MISSED_LOCAL], "global": counts[block_rules.MISSED_GLOBAL],
         }  # fmt: skip
-        if status is Status.CONVERGED and self.dual_gap_ > LOOSEST * abs(self.objective_):
-            status = Status.LOOSE
-        vars(self).update(outcome._replace(status=status).attributes())
+        status = self._set_end(outcome, certified)
         export = getattr(method, "export", blocks.export)
         self._warm = export() if self.warm_start and self.solver_.certified else None
         warn_of_oracle(blocks)
         if certified:
-            warn_of_budget(self, blocks, status)
+            warn_of_budget(self, status, other_help(self, blocks))
 
     def __getstate__(self):
         state = super().__getstate__().copy()
@@ -411,16 +401,14 @@ class StructuredSVM(StructuredPredictor, CallbackSupportMixin, Estimator):
             raise AttributeError(f"{method} exists for multiclass models only; see score_samples")
         if model is None or isinstance(model, type) or view_of(model)._offers(method):
             return True  # names: known after fit
-        raise AttributeError(
-            f"{method} needs a model with part scores, which {type(model).__name__} lacks"
-        )
+        raise AttributeError(f"{method} needs a model with part scores, not {type(model).__name__}")
 
     def _check_X(self, X):
         if not hasattr(self, "coef_"):  # the check of scikit-learn costs more than a sentence
             check_is_fitted(self)
         return self._view._inputs(self, X)
 
-    @available_if(lambda svm: svm._offers("decision_function"))
+    @offered("decision_function")
     def decision_function(self, X):
         """Scores of the classes.
 
@@ -438,7 +426,7 @@ class StructuredSVM(StructuredPredictor, CallbackSupportMixin, Estimator):
         scores = self.model_.decision_function(X, self.coef_)
         return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
 
-    @available_if(lambda svm: svm._offers("predict_relaxed"))
+    @offered("predict_relaxed")
     def predict_relaxed(self, X):
         """Return states of nodes by the linear relaxation; rows of one 1 are settled.
 
@@ -459,7 +447,7 @@ class StructuredSVM(StructuredPredictor, CallbackSupportMixin, Estimator):
 
     # ---- other data --------------------------------------------------------------------------
 
-    @available_if(lambda svm: svm._offers("duality_gap"))
+    @offered("duality_gap")
     def duality_gap(self, X, y, sample_weight=None, *, max_iter=None):
         """Return a bound on the suboptimality of ``coef_`` for the problem of some data.
 

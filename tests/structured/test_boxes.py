@@ -56,11 +56,11 @@ def test_same_optimum_as_a_list_of_all_boxes(rng):
 @pytest.mark.parametrize(
     ("costs", "message"),
     [
-        ([0.0, 1.0], r"y\[0\] has 2 costs, but there are 3 candidates"),
+        ([0.0, 1.0], r"y\[0\] has 2 costs for 3 candidates"),
         ([1.0, 1.0, 0.5], "zero for the true one"),
         ([0.0, -1.0, 1.0], "not negative"),
         ([0.0, np.nan, 1.0], r"y\[0\] must be finite"),
-        ([[0.0, 1.0, 1.0]], r"got costs of shape \(1, 3\)"),
+        ([[0.0, 1.0, 1.0]], r"must be a vector of costs"),
     ],
 )
 def test_refused_costs(costs, message):

@@ -251,7 +251,7 @@ def test_a_model_without_a_task_loss_says_so(rng):
         joint_feature = loss = inference = loss_augmented_inference = lambda self, *args: None
 
     X, y = [rng.normal(size=(2, 2, 3))], [[(0, 1)]]
-    with pytest.raises(ValueError, match="Own, which has no parameter task_loss: leave task_loss"):
+    with pytest.raises(ValueError, match="Own has no parameter task_loss: leave task_loss"):
         StructuredSVM(Own(), task_loss="hamming").fit(X, y)
 
 

@@ -226,8 +226,8 @@ def test_negative_edge_features_in_fit_and_predict(rng):
 @pytest.mark.parametrize(
     ("place", "value", "message"),
     [
-        (3, np.ones(3), "weights of nodes must be 4 numbers that are not negative"),
-        (3, -np.ones(4), "weights of nodes must be 4 numbers that are not negative"),
+        (3, np.ones(3), r"weights of nodes must have shape \(4,\), got \(3,\)"),
+        (3, -np.ones(4), "weights of nodes must not be negative, got -1"),
         (3, [1.0, 1.0, 1.0, np.nan], "weights of nodes must be finite, got NaN"),
     ],
 )

@@ -132,11 +132,11 @@ def test_bad_parameters(rng, settings, message):
 
 def test_bad_grids(rng):
     X, y = make_grids(rng)
-    with pytest.raises(ValueError, match=r"y\[1\] must have a label for each cell of X\[1\], shap"):
+    with pytest.raises(ValueError, match=r"y\[1\] must have the shape .* of X\[1\], got"):
         StructuredSVM("grid").fit(X, [y[0], y[1].T, *y[2:]])
-    with pytest.raises(ValueError, match=r"y\[0\] must be an array of labels with two or three"):
+    with pytest.raises(ValueError, match=r"y\[0\] must be an array of labels with 2 or 3"):
         StructuredSVM("grid").fit(X, [labels.ravel() for labels in y])
-    with pytest.raises(ValueError, match="must be an array with 2 axes of a grid"):
+    with pytest.raises(ValueError, match="must have 2 or 3 axes, got shape"):
         StructuredSVM("grid").fit([X[0], X[1].ravel(), *X[2:]], y)
     with pytest.raises(ValueError, match="has 1 features, but 2 are expected"):
         StructuredSVM("grid").fit([X[0], X[1][..., :1], *X[2:]], y)

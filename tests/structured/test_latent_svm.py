@@ -217,7 +217,7 @@ def test_warm_start_goes_on():
     assert svm.n_oracle_calls_ < n_calls
     svm.set_params(C=2.0).fit(X, y)
     assert svm.converged_
-    with pytest.raises(ValueError, match="warm_start=True needs the outputs"):
+    with pytest.raises(ValueError, match="warm_start=True needs the same outputs"):
         svm.fit(X, [1 - labels % 2 for labels in y])
 
 
@@ -266,7 +266,7 @@ def test_the_budget_ends_with_advice():
     "params, error, message",
     [
         ({"n_states_per_label": 1.5}, TypeError, "n_states_per_label must be an instance of int"),
-        ({"n_states_per_label": [2]}, ValueError, "must hold 2 numbers, one for each label, got 1"),
+        ({"n_states_per_label": [2]}, ValueError, "must be an integer or hold 2 entries, got 1"),
         ({"n_states_per_label": [2, 0]}, ValueError, "n_states_per_label == 0, must be >= 1"),
         ({"n_states_per_label": "two"}, TypeError, "n_states_per_label must be an instance of int"),
         ({"task_loss": "zero_one", "model": "chain"}, ValueError, "a sum over nodes"),
@@ -307,7 +307,7 @@ def test_grids_with_hidden_states_and_missing_labels():
     assert svm.predict_states(X)[0].shape == (4, 4)
     said = LatentStructuredSVM(n_states_per_label=1, missing_label=-1, random_state=0)
     np.testing.assert_array_equal(said.fit(X, [t.filled(-1) for t in some]).coef_, svm.coef_)
-    with pytest.raises(ValueError, match=r"nodes without a label \(masked\): Latent"):
+    with pytest.raises(ValueError, match=r"nodes without a label \(masked\): take Latent"):
         StructuredSVM().fit(X, some)
     model = GridModel(class_weight="balanced")
     svm = LatentStructuredSVM(model, n_states_per_label=2, C=1.0, random_state=0).fit(X, y)
@@ -326,7 +326,7 @@ def test_a_graph_cut_learns_from_some_labels():
     assert type(svm.oracle_).__name__ == "GraphCut"
     assert svm.score(X, y) > 0.7
     assert np.all(svm.feature_weights()["edges"] >= 0)
-    with pytest.raises(ValueError, match="GraphCutModel has bounds on the weights of its labels"):
+    with pytest.raises(ValueError, match="GraphCutModel has bounds on weights: set n_states"):
         LatentStructuredSVM(GraphCutModel()).fit(X, y)
 
 

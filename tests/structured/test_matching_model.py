@@ -100,11 +100,12 @@ def test_lists_of_pairs_mean_the_same(name, rng):
 
 
 def test_loss_of_two_lists():
-    model = MatchingModel()
+    model = MatchingModel().initialize([GOOD], [[]])
     assert model.loss([(0, 1), (1, 0)], [[1, 0], [0, 1]]) == 0.0
     with pytest.raises(ValueError, match="normalised loss of two lists of pairs is not defined"):
         model.loss([(0, 1)], [(0, 0)])
-    assert MatchingModel(LinkLoss(normalize=False)).loss([(0, 1)], [(0, 0)]) == 4.0
+    model = MatchingModel(LinkLoss(normalize=False)).initialize([GOOD], [[]])
+    assert model.loss([(0, 1)], [(0, 0)]) == 4.0
 
 
 # ---- fractional matchings ------------------------------------------------------------------------
@@ -234,8 +235,8 @@ GOOD = np.zeros((2, 3, 1))
         ({}, [GOOD[0]], [[]], "X[0] must have shape (n_rows, n_columns, n_features), got (3, 1)"),
         ({}, [GOOD, GOOD[0]], [[], []], "X[1] must have shape (n_rows, n_columns, 1), got (3, 1)"),
         ({}, [GOOD, np.zeros((2, 3, 2))], [[], []], "X[1] must have shape (n_rows, n_columns, 1)"),
-        ({}, [GOOD, GOOD + np.nan], [[], []], "X[1] contains NaN or infinity"),
-        ({}, [np.full((1, 1, 1), "a")], [[]], "X[0] must be numeric, got dtype <U1"),
+        ({}, [GOOD, GOOD + np.nan], [[], []], "X[1] must be finite, got NaN or infinity"),
+        ({}, [np.full((1, 1, 1), "a")], [[]], "X[0] must hold real numbers only: its dtype is"),
         ({}, [GOOD], [np.eye(2)], "y[0] must have shape (2, 3), got (2, 2)"),
         ({}, [GOOD], [np.full((2, 3), 0.5)], "y[0] must hold 0 and 1 only"),
         ({}, [GOOD], [[(0, 3)]], "y[0] links row 0 to column 3, but there are 2 rows and 3 col"),
@@ -268,7 +269,7 @@ def test_errors_of_methods():
     model = MatchingModel().initialize([GOOD], [[]])
     with pytest.raises(ValueError, match=r"w must have shape \(1,\), got \(2,\)"):
         model.inference(GOOD, np.ones(2))
-    with pytest.raises(ValueError, match="x contains NaN or infinity"):
+    with pytest.raises(ValueError, match="x must be finite, got NaN or infinity"):
         model.inference(GOOD + np.nan, np.ones(1))
     with pytest.raises(ValueError, match=r"y must have shape \(2, 3\), got \(3, 2\)"):
         model.joint_feature(GOOD, np.zeros((3, 2)))

@@ -40,22 +40,18 @@ def test_a_new_name_comes_first():
     [
         (
             {"solver__sampling": "shuffle"},
-            r"solver='auto' is chosen in fit, so solver__sampling cannot be set before: name the "
-            r"solver, as in set_params\(solver='bcfw', solver__sampling=\.\.\.\), or write "
-            r"solver=BlockFrankWolfe\(sampling=\.\.\.\)",
+            "solver='auto' is chosen in fit, so solver__sampling cannot be set before: name the "
+            "solver first, or pass an object with this parameter",
         ),
-        ({"solver__averaging": True}, r"or write solver=BlockFrankWolfe\(averaging=\.\.\.\)"),
-        ({"solver__radius": 1.0}, r"set_params\(solver='extragradient', solver__radius=\.\.\.\)"),
-        ({"model__task_loss": "hamming"}, r"or write model=ChainModel\(task_loss=\.\.\.\)"),
-        ({"oracle__max_labelings": 9}, r"or write oracle=Enumeration\(max_labelings=\.\.\.\)"),
-        ({"solver__colour": 1}, "solver__colour is no parameter of any solver"),
+        ({"model__task_loss": "hamming"}, "name the model first"),
+        ({"oracle__max_labelings": 9}, "name the oracle first"),
         ({"solver": "bcfw", "solver__colour": 1}, "Invalid parameter 'colour' for estimator Block"),
         ({"solver": "best", "solver__sampling": "gap"}, "solver must be one of 'auto', 'bcafw'"),
         ({"colour": 1}, "Invalid parameter 'colour' for estimator StructuredSVM"),
     ],
     ids=str,
 )
-def test_errors_have_the_line_to_write(params, message):
+def test_errors_have_a_remedy(params, message):
     with pytest.raises(ValueError, match=message):
         StructuredSVM().set_params(**params)
     # The estimator still works.

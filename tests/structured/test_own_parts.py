@@ -331,7 +331,7 @@ def test_states_that_a_kind_of_node_lacks(rng):
     model, X, y = make_kinds(rng)
     model.initialize(X, y)
     wrong = [np.append(y[0][:-1], 2), *y[1:]]
-    with pytest.raises(ValueError, match="y has the state 2 at a node of a kind with 2 states"):
+    with pytest.raises(ValueError, match="y has the state 2 at a node with 2 states"):
         model._build_parts(X, wrong, np.full(5, 0.2))
 
 

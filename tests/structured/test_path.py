@@ -302,7 +302,7 @@ def test_beyond_the_end_is_refused():
         path.coef_at(1.01 * path.end_)
     with pytest.raises(ValueError, match="C"):
         path.coef_at(0.0)
-    with pytest.raises(ValueError, match="one-dimensional"):
+    with pytest.raises(ValueError, match="must be a number or a vector"):
         path.coef_at([[0.1]])
     with pytest.raises(ValueError, match="larger C_max"):
         path.gap_at([path.values_[0], 2 * path.end_])

@@ -140,7 +140,7 @@ def test_ends_are_named():
     assert path.gap_at(path.end_) <= 0.2 * (1 + 1e-9)
     with pytest.raises(ValueError, match=r"holds from radius = 0 to .*larger radius_max"):
         path.coef_at(1.01 * path.end_)
-    with pytest.raises(ValueError, match="one-dimensional"):
+    with pytest.raises(ValueError, match="must be a number or a vector"):
         path.coef_at([[0.1]])
     with pytest.raises(ValueError, match="radius"):
         path.gap_at(0.0)

@@ -121,14 +121,14 @@ class AlwaysFirst(EnumeratedModel):
 @pytest.mark.slow
 def test_models_and_oracles_that_lack_a_method(words):
     X, y = words
-    message = "model Lacking lacks loss_augmented_inference, inference: a model needs joint_feature"
+    message = "model Lacking lacks loss_augmented_inference, inference: see StructuredModel"
     with pytest.raises(TypeError, match=message):
         StructuredSVM(Lacking()).fit(X, y)
     with pytest.raises(TypeError, match="with the method top_k, which NoTopK lacks: use task_loss"):
         StructuredSVM(ChainModel("zero_one"), oracle=NoTopK(), C=100.0).fit(X, y)
     with pytest.raises(TypeError, match="scores must be PairwiseScores, got ndarray"):
         StructuredSVM(EnumeratedModel(), oracle="viterbi").fit(*candidates())
-    with pytest.raises(TypeError, match="AlwaysFirst brings its own inference: leave oracle"):
+    with pytest.raises(TypeError, match="needs a model with scores: leave oracle='auto'"):
         StructuredSVM(AlwaysFirst(), oracle="viterbi").fit(*candidates())
 
 
@@ -153,7 +153,7 @@ def replaced(items, i, item):
 BAD_DATA = {
     "ragged rows": (
         lambda X, y: (replaced(X, 2, [[1, 2, 3], [4]]), y),
-        r"X\[2\] must be an array of shape \(n_nodes, n_features\); its rows have unequal",
+        r"X\[2\] must be an array: .* inhomogeneous",
     ),
     "unequal widths": (
         lambda X, y: (replaced(X, 1, X[1][:, :2]), y),
@@ -161,7 +161,7 @@ BAD_DATA = {
     ),
     "a flat sequence": (
         lambda X, y: (replaced(X, 1, X[1][0]), y),
-        r"X\[1\] must have shape \(n_nodes, n_features\), got \(3,\): one row of features",
+        r"X\[1\] must have shape \(n_nodes, n_features\), got \(3,\)",
     ),
     "text features": (
         lambda X, y: (replaced(X, 3, np.array([["a", "b", "c"]])), y),
@@ -177,7 +177,7 @@ BAD_DATA = {
     ),
     "text for labels": (
         lambda X, y: (X, replaced(y, 1, "abc")),
-        r"y\[1\] is the text 'abc': split it into one label per node, such as y\[1\]\.split\(\)",
+        r"y\[1\] must be a sequence with one label per node, got 'abc'",
     ),
     "sparse and dense": (
         lambda X, y: (replaced(X, 3, sp.csr_array(X[3])), y),
@@ -194,11 +194,11 @@ BAD_DATA = {
     "fewer targets": (lambda X, y: (X, y[:-1]), "X and y must have the same length, got 10 and 9"),
     "fewer labels": (
         lambda X, y: (X, replaced(y, 1, y[1][:-1])),
-        r"y\[1\] has 3 labels, but X\[1\] has 4 nodes: one label per node is needed",
+        r"y\[1\] has 3 labels, but X\[1\] has 4 nodes",
     ),
     "a scalar target": (
         lambda X, y: (X, replaced(y, 2, 1)),
-        r"y\[2\] must be a sequence with one label per node, got shape \(\)",
+        r"y\[2\] must be a sequence with one label per node, got 1",
     ),
     "text and numbers": (
         lambda X, y: (X, replaced(y, 4, ["a"] * 6)),

@@ -52,7 +52,7 @@ def test_wrong_parts(x, message):
     [
         ([0, 1], r"encode\(y\[0\]\) of Said has 2 states for 3 nodes"),
         ([0, 1, -1], "must not be negative, got -1"),
-        ([0, 1, 0.5], "must hold one integer for each node, got dtype float64"),
+        ([0, 1, 0.5], "must hold one integer for each node, got float64"),
         ([[0, 1, 1]], "must hold one integer for each node"),
     ],
 )
@@ -73,5 +73,5 @@ def test_what_differs_from_the_training_set():
     with pytest.raises(ValueError, match="has 2 kinds of nodes"):
         svm.predict([said([ROWS, ROWS], pairs)])
     assert svm.loss([said(ROWS, pairs)], [[0, 5, 0]])[0] > 0.0  # a state that fit has not seen
-    with pytest.raises(ValueError, match="y holds the state 5, but the model has 2"):
+    with pytest.raises(ValueError, match="y holds state 5, but the model has 2"):
         svm.duality_gap([said(ROWS, pairs)], [[0, 5, 0]])

@@ -2,10 +2,12 @@
 
 from abc import ABC, abstractmethod
 
+import numpy as np
+
 from ..._core import check
 from ..._core.parameters import Parameterized
 from ...task_losses import TaskLoss, resolve_task_loss
-from ._ragged import weighted_samples
+from ._ragged import check_counts, listed, weighted_samples
 
 ASKED = ("inference", "loss_augmented_inference")
 REQUIRED = ("joint_feature", "loss", "loss_augmented_inference", "inference")
@@ -21,28 +23,32 @@ def loss_of_nodes(model, task_loss, names):
     loss = task_loss if is_loss else resolve_task_loss(task_loss, names)
     if not loss._has_costs:
         raise TypeError(
-            f"{type(model).__name__} trains with costs of nodes, but task_loss={task_loss!r} is "
-            f"known by its values alone: give it a method node_costs, see "
-            f"sklearn_fw.task_losses.TaskLoss"
+            f"{type(model).__name__} trains with costs of nodes, but task_loss={task_loss!r} has "
+            f"none: give it a method node_costs, see sklearn_fw.task_losses.TaskLoss"
         )
     return loss
 
 
-def check_weights(w, size):
-    """Weights of moderate size, as many as there have to be."""
-    w = check.numbers(w, "w")
-    if w.shape != (size,):
-        raise ValueError(f"w must have shape ({size},), got {w.shape}")
-    return w
+def checked_features(x, name, n_features, axes="n_rows, n_columns", least=1):
+    """Moderate numbers, float32 or else float64, with ``least`` entries along each of some axes."""
+    is_kept = type(x) is np.ndarray and x.dtype in (np.float32, np.float64)
+    x = x if is_kept and check.is_moderate(x) else check.numbers(x, name)
+    n_axes = len(axes.split(", ")) + 1
+    fits = x.ndim == n_axes and n_features in ("n_features", x.shape[-1]) and x.shape[-1] > 0
+    if not fits or min(x.shape) < least:
+        raise ValueError(f"{name} must have shape ({axes}, {n_features}), got {x.shape}")
+    return x
 
 
-def kept_loss(model, make):
-    """``make(task_loss)`` of a model, made anew where its parameter is another one."""
-    known, loss = vars(model).get("_kept_loss", (None, None))
-    if loss is None or known is not model.task_loss:
-        loss = make(model.task_loss)
-        model._kept_loss = model.task_loss, loss
-    return loss
+def checked_samples(X, y, axes="n_rows, n_columns", least=1):
+    """Yield number, checked features and output of each sample; all have as many features."""
+    X, y = listed(X, "arrays of features"), check.items(y, "y", "outputs")
+    check_counts(len(X), len(y))
+    n_features = "n_features"
+    for i, (x, truth) in enumerate(zip(X, y)):
+        x = checked_features(x, f"X[{i}]", n_features, axes, least)
+        n_features = x.shape[-1]
+        yield i, x, truth
 
 
 class StructuredModel(Parameterized, ABC):

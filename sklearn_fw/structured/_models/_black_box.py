@@ -40,10 +40,7 @@ class BlackBox:
         elif oracle is None or check.is_auto(oracle):
             oracle = None
         else:
-            raise TypeError(
-                f"oracle={oracle!r} needs a model with scores; "
-                f"{type(self.model).__name__} brings its own inference: leave oracle='auto'"
-            )
+            raise TypeError(f"oracle={oracle!r} needs a model with scores: leave oracle='auto'")
         return BlackBoxProblem(self.model, X, y, weight, n_jobs, oracle), oracle
 
     def _stacked(self, X, y):
@@ -52,8 +49,7 @@ class BlackBox:
     def _units_for(self, X, weight, scale, edge_scale, is_natural):
         if not all(value is None or check.is_auto(value) for value in (scale, edge_scale)):
             raise ValueError(
-                f"feature_scale and edge_feature_scale need a model of nodes and edges, "
-                f"which {type(self.model).__name__} is not: scale its features yourself"
+                "feature_scale and edge_feature_scale need a model of nodes and edges: scale X"
             )
         return Units()
 

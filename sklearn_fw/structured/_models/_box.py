@@ -2,10 +2,10 @@
 
 import numpy as np
 
+from ..._core import check
 from ...inference import BoxScores, SubwindowSearch
 from ...task_losses import BoxLoss, as_box
-from ._base import ScoredModel, check_weights
-from ._tree_pose import as_image, as_lists
+from ._base import ScoredModel, checked_features, checked_samples
 
 
 class BoxModel(ScoredModel):
@@ -54,11 +54,9 @@ class BoxModel(ScoredModel):
     """
 
     def initialize(self, X, y):
-        X, y = as_lists(X, y)
-        self.n_features_in_ = as_image(X[0], "X[0]").shape[2]
-        for i, (x, truth) in enumerate(zip(X, y, strict=True)):
-            x = as_image(x, f"X[{i}]", self.n_features_in_)
+        for i, x, truth in checked_samples(X, y):
             as_box(truth, f"y[{i}]", x.shape[:2])
+        self.n_features_in_ = x.shape[2]
         return self
 
     @property
@@ -70,7 +68,7 @@ class BoxModel(ScoredModel):
         return SubwindowSearch()
 
     def joint_feature(self, x, y):
-        x = as_image(x, "x", self.n_features_in_)
+        x = checked_features(x, "x", self.n_features_in_)
         top, left, bottom, right = as_box(y, "y", x.shape[:2])
         return x[top:bottom, left:right].sum(axis=(0, 1), dtype=np.float64)
 
@@ -78,8 +76,8 @@ class BoxModel(ScoredModel):
         return BoxLoss().value(y_true, y)
 
     def scores(self, x, w):
-        x = as_image(x, "x", self.n_features_in_)
-        return BoxScores(x @ check_weights(w, self.n_features_in_))
+        x = checked_features(x, "x", self.n_features_in_)
+        return BoxScores(x @ check.shaped(w, "w", self.n_features_in_))
 
     def augment(self, scores, y_true):
         if not isinstance(scores, BoxScores):

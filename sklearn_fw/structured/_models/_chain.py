@@ -1,6 +1,7 @@
 """Sequences: linear-chain models."""
 
 from dataclasses import KW_ONLY
+from itertools import pairwise
 
 import numpy as np
 
@@ -83,14 +84,13 @@ class ChainModel(PairwiseModel):
 
     def initialize(self, X, y):
         self._set_losses()
-        check.flag(self.start_end, "start_end")
         matrix, row_start = ragged.stack_rows(X)
         flat, _ = ragged.stack_labels(y, row_start)
         self.classes_ = ragged.find_two_classes(flat)
         self.class_weight_ = ragged.class_weights(self.class_weight, self.classes_, flat)
         self.n_features_in_ = matrix.shape[1]
         self.n_states_ = self.n_columns_ = len(self.classes_)
-        self.n_constants_ = 2 if self.start_end else 0
+        self.n_constants_ = 2 * check.flag(self.start_end, "start_end")
         self.n_tables_ = 1
         return self
 
@@ -127,10 +127,7 @@ class ChainModel(PairwiseModel):
 
     def _decode(self, states, node_start, X=None):
         labels = self.classes_[states]
-        out = np.empty(len(node_start) - 1, dtype=object)
-        for i in range(len(out)):
-            out[i] = labels[node_start[i] : node_start[i + 1]]
-        return out
+        return ragged.boxed([labels[a:b] for a, b in pairwise(node_start)])
 
     def _graph(self, n_nodes):
         t = np.arange(max(n_nodes.max() - 1, 0), dtype=np.int64)

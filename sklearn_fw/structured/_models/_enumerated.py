@@ -5,11 +5,11 @@ from numbers import Integral
 import numpy as np
 
 from ..._core import check
-from ..._core.packed import length_of
 from ..._core.parameters import Parameterized
 from ...task_losses import ZeroOneLoss, resolve_task_loss
-from ._base import ScoredModel, check_weights, kept_loss
-from ._ragged import check_counts
+from ._base import ScoredModel, checked_features, checked_samples
+
+AXES = "n_candidates"
 
 
 class Largest(Parameterized):
@@ -83,24 +83,18 @@ class EnumeratedModel(ScoredModel):
     task_loss: object = "zero_one"
 
     def initialize(self, X, y):
-        self._loss  # refuses what is no loss  # noqa: B018
-        self.task_loss_ = self.task_loss
-        width = None
-        check_counts(length_of(X, "X"), length_of(y, "y"))
-        for i, (x, truth) in enumerate(zip(X, y, strict=True)):
-            x = check.array(x, f"X[{i}]", finite=None)
-            if x.ndim != 2 or (width or x.shape[1]) != x.shape[1]:
-                raise ValueError(f"X[{i}] must have shape (n_candidates, {width}), got {x.shape}")
-            width = x.shape[1]
-            if not np.all(np.isfinite(x)):
-                raise ValueError(f"X[{i}] contains NaN or infinity")
-            check.magnitude(x, f"X[{i}]")
+        self._set_loss()
+        for i, x, truth in checked_samples(X, y, AXES):
             _number_of(truth, len(x), f"y[{i}]")
-        self.size_joint_feature = width
+        self.size_joint_feature = x.shape[1]
         return self
 
+    def _set_loss(self):
+        self._loss = resolve_task_loss(self.task_loss, ("zero_one",))
+        self.task_loss_ = self.task_loss
+
     def joint_feature(self, x, y):
-        x = self._candidates(x)
+        x = checked_features(x, "x", self.size_joint_feature, AXES)
         return x[_number_of(y, len(x), "y")]
 
     def loss(self, y_true, y):
@@ -124,15 +118,12 @@ class EnumeratedModel(ScoredModel):
         """
         return int(_costs(y, "y").argmin()) if _are_costs(y) else _number_of(y, np.inf, "y")
 
-    @property
-    def _loss(self):
-        return kept_loss(self, lambda task_loss: resolve_task_loss(task_loss, ("zero_one",)))
-
     def default_oracle(self):
         return Largest()
 
     def scores(self, x, w):
-        return self._candidates(x) @ check_weights(w, self.size_joint_feature)
+        x = checked_features(x, "x", self.size_joint_feature, AXES)
+        return x @ check.shaped(w, "w", self.size_joint_feature)
 
     def augment(self, scores, y_true):
         scores = check.array(scores, "scores")
@@ -150,25 +141,13 @@ class EnumeratedModel(ScoredModel):
         augmented[y_true] = scores[y_true]
         return augmented
 
-    def _candidates(self, x):
-        is_kept = type(x) is np.ndarray and x.dtype == np.float32 and check.is_moderate(x)
-        x = x if is_kept else check.array(x, "x")
-        if x.ndim != 2 or len(x) == 0 or x.shape[1] != self.size_joint_feature:
-            raise ValueError(
-                f"x must have shape (n_candidates, {self.size_joint_feature}) with one candidate "
-                f"at least, got {x.shape}"
-            )
-        return x
-
 
 def _number_of(y, n_candidates, name):
     """The number of the true candidate, given as such or by the costs of all."""
     if _are_costs(y):
         costs = _costs(y, name)
         if len(costs) != n_candidates:
-            raise ValueError(
-                f"{name} has {len(costs)} costs, but there are {n_candidates} candidates"
-            )
+            raise ValueError(f"{name} has {len(costs)} costs for {n_candidates} candidates")
         return int(costs.argmin())
     if not isinstance(y, Integral) or not 0 <= y < n_candidates:
         raise ValueError(f"{name} must name one of {n_candidates} candidates, got {y!r}")
@@ -183,7 +162,6 @@ def _costs(y, name):
     costs = check.numbers(y, name)
     if costs.ndim != 1 or np.any(costs < 0.0) or not np.any(costs == 0.0):
         raise ValueError(
-            f"{name} must be the number of a candidate or a vector of the costs of all, not "
-            f"negative and zero for the true one; got costs of shape {costs.shape}"
+            f"{name} must be a vector of costs, not negative and zero for the true one"
         )
     return costs

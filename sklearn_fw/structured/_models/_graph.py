@@ -116,9 +116,7 @@ class GraphModel(LabelledParts):
 
     def _look_at(self, X, y):
         if not isinstance(self.node_attributes, str | list | tuple):
-            raise TypeError(
-                f"node_attributes must be a name or a list of names, got {self.node_attributes!r}"
-            )
+            raise TypeError(f"node_attributes must be names, got {self.node_attributes!r}")
         X, y = check.items(X, "X", "graphs"), check.items(y, "y", "labels of graphs")
         first = next(iter(X), None)
         if first is None or isinstance(first, Sample):
@@ -127,7 +125,11 @@ class GraphModel(LabelledParts):
         self._edge_names, self._node_kinds, self._edge_kinds = None, None, None
         self._is_undirected = False
         if is_graph(first):
-            self._edge_names = self._found_edge_attributes(X)
+            names = self.edge_attributes
+            if check.is_auto(names):
+                data = (own for x in X if is_graph(x) for _, _, own in x.edges(data=True))
+                names = "features" if "features" in next(data, {}) else None
+            self._edge_names = names
             self._is_undirected = not first.is_directed()
         elif isinstance(first, tuple) and len(first) in (2, 3, 4):
             if isinstance(first[0], dict):
@@ -136,23 +138,12 @@ class GraphModel(LabelledParts):
                 kinds = [list(x[1]) for x in X if isinstance(x, tuple) and isinstance(x[1], dict)]
                 self._edge_kinds = list(dict.fromkeys(name for own in kinds for name in own))
 
-    def _found_edge_attributes(self, X):
-        """Names of the attributes that edges of networkx graphs are read for."""
-        names = self.edge_attributes
-        if check.is_auto(names):
-            data = (own for x in X if is_graph(x) for _, _, own in x.edges(data=True))
-            return ["features"] if "features" in next(data, {}) else []
-        return [] if names is None else [names] if isinstance(names, str) else list(names)
-
     def _names_of_symmetry(self):
         names, n_kinds = self.edge_symmetry, len(self.edge_features_)
         if isinstance(names, dict):
             unknown = set(names) ^ set(self._edge_kinds or [])
             if unknown:
-                raise ValueError(
-                    f"edge_symmetry must name the kinds of edges {self._edge_kinds}, got "
-                    f"{list(names)}"
-                )
+                raise ValueError(f"edge_symmetry must name the kinds of edges {self._edge_kinds}")
             names = [names[kind] for kind in self._edge_kinds]
         if not isinstance(names, str | list | tuple):
             raise TypeError(f"edge_symmetry must be a name, a list or a dict, got {names!r}")
@@ -172,23 +163,16 @@ class GraphModel(LabelledParts):
 
     def _said(self, x):
         if is_graph(x):
-            nodes, pairs, z = read_networkx(
-                x, self._nodes_of(x), self.node_attributes, self._edge_names
-            )
-            return [nodes], [self._with_constant(pairs, z)]
+            return read_networkx(x, self._nodes_of(x), self.node_attributes, self._edge_names)
         if not isinstance(x, tuple) or len(x) not in (2, 3, 4):
             raise TypeError(
-                f"an input must be a tuple (features, edges), (features, edges, edge_features) or "
-                f"(features, edges, edge_features, node_weights), or a networkx graph, got "
-                f"{_described(x)}; a single input is given as a list of one, and arrays of images "
-                f"have model='grid'"
+                f"an input must be a tuple (features, edges), with edge_features and node_weights "
+                f"if needed, or a networkx graph, got {type(x).__name__}; a single input is given "
+                f"as a list of one, and arrays of images have model='grid'"
             )
         nodes = self._kinds_of_nodes(x[0])
-        found = edges_of_kinds(
-            x[1], x[2] if len(x) > 2 else None, self._edge_kinds, self._node_kinds,
-            [own.shape[0] for own in nodes],
-        )  # fmt: skip
-        return nodes, [self._with_constant(*kind) for kind in found]
+        features, counts = x[2] if len(x) > 2 else None, [own.shape[0] for own in nodes]
+        return nodes, edges_of_kinds(x[1], features, self._edge_kinds, self._node_kinds, counts)
 
     def node_weights(self, x):
         return x[3] if isinstance(x, tuple) and len(x) == 4 else None
@@ -204,47 +188,26 @@ class GraphModel(LabelledParts):
                     f"the input has the kind of node {unknown.pop()!r}, which the first training "
                     f"input lacks: give it there, too, with an array without rows if need be"
                 )
-            nothing = np.empty((0, 0))
-            return [_array(features.get(kind, nothing)) for kind in self._node_kinds]
-        if is_kinds(features):
-            return [_array(own) for own in features]
-        return [_array(features)]
-
-    def _with_constant(self, pairs, z):
-        if z is None or not self.fit_intercept or not len(pairs):
-            return pairs, z
-        z = check.array(z, "edge_features")
-        z = z[:, None] if z.ndim == 1 else z
-        if len(z) != len(pairs):
-            raise ValueError(
-                f"edge_features must have a row for each of {len(pairs)} edges, got shape {z.shape}"
-            )
-        return pairs, np.column_stack([np.ones(len(z)), z])
+            features = [features.get(kind, np.empty((0, 0))) for kind in self._node_kinds]
+        elif not is_kinds(features):
+            features = [features]
+        return [_array(own) for own in features]
 
     # ---- outputs ---------------------------------------------------------------------------------
 
     def _split(self, output, name):
         if self._keyed:
             if not isinstance(output, dict):
-                raise TypeError(
-                    f"{name} must be a dict from nodes to labels, as in the training, got "
-                    f"{type(output).__name__}"
-                )
+                raise TypeError(f"{name} must be a dict from nodes to labels, as in the training")
             return [labels_in([output[node] for node in nodes_in_order(output)])]
         if isinstance(output, dict):
             if self._node_kinds is None or set(output) - set(self._node_kinds):
-                raise ValueError(
-                    f"{name} is a dict with the keys {list(output)[:5]}, which must be kinds of "
-                    f"nodes of X, or nodes of networkx graphs"
-                )
+                raise ValueError(f"{name} has the keys {list(output)[:5]}, not kinds of nodes of X")
             return [_labels(output.get(kind, ()), name) for kind in self._node_kinds]
         if self._n_kinds == 1:
             return [_labels(output, name)]
         if not isinstance(output, list | tuple) or len(output) != self._n_kinds:
-            raise ValueError(
-                f"{name} must be a list with the labels of each of the {self._n_kinds} kinds of "
-                f"nodes, or a dict"
-            )
+            raise ValueError(f"{name} must be a dict or a list of {self._n_kinds} arrays")
         return [_labels(own, name) for own in output]
 
     def _join(self, rows, x):
@@ -261,9 +224,7 @@ class GraphModel(LabelledParts):
 def _array(features):
     features = features if sp.issparse(features) else as_array(features, "features")
     if features.ndim != 2 and features.shape[:1] != (0,):
-        raise ValueError(
-            f"features must have shape (n_nodes, n_features), got shape {features.shape}"
-        )
+        raise ValueError(f"features must have shape (n_nodes, n_features), got {features.shape}")
     return features
 
 
@@ -272,13 +233,6 @@ def _labels(output, name):
     if labels.ndim == 0:
         raise ValueError(f"{name} must hold a label for each node, got {output!r}")
     return labels
-
-
-def _described(x):
-    if isinstance(x, tuple):
-        return f"a tuple of {len(x)}"
-    shape = getattr(x, "shape", None)
-    return type(x).__name__ if shape is None else f"an array of shape {shape}"
 
 
 def nodes_in_order(nodes):
@@ -308,10 +262,7 @@ def numbered_through(pairs, kind, names, counts):
     ends = [names.index(kind[0]), names.index(kind[-1])]
     for own, end in zip(pairs.T, ends):
         if own.min() < 0 or own.max() >= counts[end]:
-            raise ValueError(
-                f"edges of the kind {kind!r} must name nodes 0 to {counts[end] - 1} of "
-                f"their kind, got {own.min()} to {own.max()}"
-            )
+            raise ValueError(f"edges {kind!r} must name nodes 0 to {counts[end] - 1} of their kind")
     return pairs + starts_of(counts)[ends]
 
 
@@ -320,14 +271,10 @@ def edges_of_kinds(edges, features, names, node_names, counts):
     if isinstance(edges, dict):
         features = {} if features is None else features
         if not isinstance(features, dict):
-            raise TypeError(
-                f"edge_features must be a dict as edges are, got {type(features).__name__}"
-            )
+            raise TypeError("edge_features must be a dict, as edges are")
         for kind in edges:
             if kind not in (names or []):
-                raise ValueError(
-                    f"the input has the kind of edge {kind!r}, which no training input has"
-                )
+                raise ValueError(f"the kind of edge {kind!r} is in no training input")
         for kind in features:
             if kind not in edges:
                 raise ValueError(f"edge_features has the kind {kind!r}, which edges lack")
@@ -340,9 +287,7 @@ def edges_of_kinds(edges, features, names, node_names, counts):
         return [(pairs, None if features is None or not len(pairs) else features)]
     features = [None] * len(edges) if features is None else features
     if not isinstance(features, list) or len(features) != len(edges):
-        raise ValueError(
-            f"edge_features must be a list with an entry for each of {len(edges)} kinds of edges"
-        )
+        raise ValueError(f"edge_features must be a list of {len(edges)} entries, one for each kind")
     return [(_pairs_in(pairs), z) for pairs, z in zip(edges, features)]
 
 
@@ -370,16 +315,17 @@ def _pairs_in(edges):
 
 
 def read_networkx(graph, nodes, node_attributes, edge_attributes):
-    """Features of nodes, pairs and features of edges (or None) of a networkx graph."""
+    """Nodes and edges of a networkx graph as lists of one kind each."""
     number = {node: t for t, node in enumerate(nodes)}
     data = [graph.nodes[node] for node in nodes]
     rows = _attributes(data, node_attributes, "node", nodes)
     edges = list(graph.edges(data=True))
     pairs = np.array([(number[a], number[b]) for a, b, _ in edges], np.int64).reshape(-1, 2)
     if not edge_attributes or not edges:
-        return rows, pairs, None
+        return [rows], [(pairs, None)]
     ends = [(a, b) for a, b, _ in edges]
-    return rows, pairs, _attributes([own for _, _, own in edges], edge_attributes, "edge", ends)
+    z = _attributes([own for _, _, own in edges], edge_attributes, "edge", ends)
+    return [rows], [(pairs, z)]
 
 
 def _attributes(data, names, what, keys):

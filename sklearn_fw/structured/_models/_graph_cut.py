@@ -135,9 +135,7 @@ class GraphCutModel(GraphModel):
                 edge, column = np.argwhere(features < 0.0)[0]
                 raise ValueError(
                     f"edge features of {name} must not be negative, got {features[edge, column]} "
-                    f"at edge {edge}, feature {column}: neighbors that gain by being different "
-                    f"have no minimum cut; give similarities such as exp(-distance), or take a "
-                    f"GraphModel with tables of any kind"
+                    f"at edge {edge}, feature {column}: give similarities, or take GraphModel"
                 )
         return sample
 
@@ -148,7 +146,6 @@ class GraphCutModel(GraphModel):
             j = int(np.argmax(tables))
             raise ValueError(
                 f"w must not reward different labels of neighbors, but entry {self._cut + j} is "
-                f"{tables[j]} > 0: weights from {self._cut} on must be <= 0 for GraphCutModel; "
-                f"GraphModel takes any"
+                f"{tables[j]} > 0: see bounds(), or take GraphModel"
             )
         return w

@@ -105,28 +105,17 @@ class GridModel(LabelledParts):
         first = next(iter(X), None)
         if first is None or isinstance(first, Sample):
             return
-        check.flag(self.directional, "directional")
-        check.flag(self.contrast, "contrast")
         n_axes = n_dims(next(iter(y), None), -1)
         if n_axes not in NEIGHBORHOODS:
-            raise ValueError(
-                f"y[0] must be an array of labels with two or three axes, got {n_axes}"
-            )
+            raise ValueError(f"y[0] must be an array of labels with 2 or 3 axes, got {n_axes}")
         self.offsets_ = self._offsets(n_axes)
-        self.contrast_scale_ = None
-        if self.contrast:
-            self.contrast_scale_ = self._scale(X)
+        self.contrast_scale_ = self._scale(X) if check.flag(self.contrast, "contrast") else None
 
     def _offsets(self, n_axes):
         known = NEIGHBORHOODS[n_axes]
-        size = self.neighborhood
-        if check.is_auto(size):
-            size = min(known)
+        size = min(known) if check.is_auto(self.neighborhood) else self.neighborhood
         if not isinstance(size, int) or size not in known:
-            raise ValueError(
-                f"neighborhood must be 'auto' or one of {sorted(known)} for grids with {n_axes} "
-                f"axes, got {self.neighborhood!r}"
-            )
+            raise ValueError(f"neighborhood must be 'auto' or one of {sorted(known)}, got {size!r}")
         steps = itertools.product((-1, 0, 1), repeat=n_axes)
         zero = (0,) * n_axes  # of two opposite steps the one after zero
         near = [step for step in steps if step > zero and sum(map(abs, step)) <= known[size]]
@@ -145,13 +134,11 @@ class GridModel(LabelledParts):
         for i, (sample, labels) in enumerate(zip(samples, y)):
             shape, wanted = as_array(labels, f"y[{i}]").shape, self._shape(sample.x)
             if shape != wanted:
-                raise ValueError(
-                    f"y[{i}] must have a label for each cell of X[{i}], shape {wanted}, got {shape}"
-                )
+                raise ValueError(f"y[{i}] must have the shape {wanted} of X[{i}], got {shape}")
         return super()._find_states(samples, y)
 
     def _names_of_symmetry(self):
-        return "free" if self.directional else "symmetric"
+        return "free" if check.flag(self.directional, "directional") else "symmetric"
 
     # ---- inputs ----------------------------------------------------------------------------------
 
@@ -169,10 +156,7 @@ class GridModel(LabelledParts):
         x = as_array(x, name)
         n_axes = self.offsets_.shape[1]
         if x.ndim not in (n_axes, n_axes + 1) or x.size == 0:
-            raise ValueError(
-                f"{name} must be an array with {n_axes} axes of a grid and one of features, got "
-                f"shape {x.shape}"
-            )
+            raise ValueError(f"{name} must have {n_axes} or {n_axes + 1} axes, got shape {x.shape}")
         shape = x.shape[:n_axes]
         return check.array(x, name, finite=None).reshape(np.prod(shape), -1), shape
 
@@ -198,10 +182,7 @@ class GridModel(LabelledParts):
     def _split(self, output, name):
         labels = output if isinstance(output, np.ma.MaskedArray) else as_array(output, name)
         if labels.ndim != self.offsets_.shape[1]:
-            raise ValueError(
-                f"{name} must be an array of labels with {self.offsets_.shape[1]} axes, got shape "
-                f"{labels.shape}"
-            )
+            raise ValueError(f"{name} must have the axes of a grid, got shape {labels.shape}")
         return [labels.ravel()]
 
     def _join(self, rows, x):

@@ -8,11 +8,12 @@ from sklearn.utils.metaestimators import available_if
 
 from ..._core import check
 from ..._core.costs import costs_of
+from ..._core.packed import padded
 from ...inference import Viterbi
 from ._missing_labels import unlabelled, with_masks
 from ._pairwise import PairwiseModel
 from ._parts import difficulty
-from ._ragged import Stacked
+from ._ragged import Stacked, boxed
 
 
 class HiddenStates(PairwiseModel):
@@ -74,18 +75,13 @@ class HiddenStates(PairwiseModel):
     def _set_sizes(self):
         base = self.base
         n_labels = getattr(base, "states_", [base.n_states_])  # of each kind of node
-        counts = _counts(self.n_states_per_label, n_labels)
-        totals = [int(own.sum()) for own in counts]
-        self.n_states_ = max(totals)
-        self.first_ = np.empty((len(counts), base.n_states_ + 1), np.int64)
-        self.label_ = np.zeros((len(counts), self.n_states_), np.int64)
-        for first, label, own in zip(self.first_, self.label_, counts):
-            ends = np.cumsum(own)
-            first[:] = ends[-1]
-            first[0], first[1 : len(ends) + 1] = 0, ends
-            label[: ends[-1]] = np.repeat(np.arange(len(own)), own)
-        self._totals = np.array(totals)
-        self.is_plain = all(np.all(own == 1) for own in counts)
+        counts = padded(_counts(self.n_states_per_label, n_labels), base.n_states_, 0)
+        self._totals = counts.sum(axis=1)
+        self.n_states_ = int(self._totals.max())
+        self.first_ = np.pad(np.cumsum(counts, axis=1), ((0, 0), (1, 0)))
+        labels = [np.repeat(np.arange(len(own)), own) for own in counts]
+        self.label_ = padded(labels, self.n_states_, 0)
+        self.is_plain = bool(np.all(counts <= 1))
         self.n_columns_ = base.n_columns_ // base.n_states_ * self.n_states_
 
     def _set_natural(self, rows):
@@ -101,8 +97,7 @@ class HiddenStates(PairwiseModel):
         own = getattr(self.base, "bounds", lambda: (None, None))()
         if not self.is_plain and any(side is not None for side in own):
             raise ValueError(
-                f"{type(self.base).__name__} has bounds on the weights of its labels, which hidden "
-                f"states have not: set n_states_per_label=1"
+                f"{type(self.base).__name__} has bounds on weights: set n_states_per_label=1"
             )
         return own
 
@@ -135,15 +130,9 @@ class HiddenStates(PairwiseModel):
 
     def _offers(self, method):
         if method == "n_best":
-            raise AttributeError(
-                "n_best lists labellings by score, and many of hidden states have the same labels: "
-                "see predict_marginals"
-            )
+            raise AttributeError("n_best would list labels repeatedly: see predict_marginals")
         if method == "duality_gap":
-            raise AttributeError(
-                "duality_gap needs a convex objective: see dual_gap_, which is that of the convex "
-                "problem at coef_"
-            )
+            raise AttributeError("duality_gap needs a convex objective: see dual_gap_")
         return True
 
     # ---- states and labels -----------------------------------------------------------------------
@@ -219,9 +208,7 @@ class HiddenStates(PairwiseModel):
         outputs = self.base._arrange(states[:, None], node_start, X)
         if outputs.dtype != object:
             return outputs[..., 0]
-        for i, output in enumerate(outputs):
-            outputs[i] = _without_last_axis(output)
-        return outputs
+        return boxed([_without_last_axis(output) for output in outputs])
 
     @available_if(lambda model: hasattr(model.base, "decision_function"))
     def decision_function(self, X, w):
@@ -250,21 +237,16 @@ def _without_last_axis(output):
 
 def _counts(given, n_labels):
     """Number of states of each label, one array for each kind of node."""
-    name, n_kinds = "n_states_per_label", len(n_labels)
-    if isinstance(given, str) or not hasattr(given, "__len__"):
-        given = [given] * n_kinds
-    else:
+    name = "n_states_per_label"
+
+    def entries(given, n):
+        if isinstance(given, str) or not hasattr(given, "__len__"):
+            return [given] * n
         given = check.items(given, name, "numbers of states")
-        given = [given] if n_kinds == 1 else given
-    if len(given) != n_kinds:
-        raise ValueError(
-            f"{name} must be an integer or hold one entry for each of {n_kinds} kinds of nodes, "
-            f"got {len(given)}"
-        )
-    counts = []
-    for own, n in zip(given, n_labels):
-        own = list(own) if hasattr(own, "__len__") and not isinstance(own, str) else [own] * n
-        if len(own) != n:
-            raise ValueError(f"{name} must hold {n} numbers, one for each label, got {len(own)}")
-        counts.append(np.array([check.integer(number, name, 1) for number in own]))
-    return counts
+        if len(given) != n:
+            raise ValueError(f"{name} must be an integer or hold {n} entries, got {len(given)}")
+        return given
+
+    kinds = [given] if len(n_labels) == 1 else entries(given, len(n_labels))
+    lists = [entries(own, n) for own, n in zip(kinds, n_labels)]
+    return [np.array([check.integer(number, name, 1) for number in own]) for own in lists]

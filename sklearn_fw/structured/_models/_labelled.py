@@ -44,7 +44,6 @@ class LabelledParts(PartModel):
     # ---- labels --------------------------------------------------------------------------------
 
     def _find_states(self, samples, y):
-        check.flag(self.fit_intercept, "fit_intercept")
         counts = np.array([[rows.shape[0] for rows in sample.nodes] for sample in samples])
         labels = self._labels_of(y, counts)
         classes = [ragged.find_classes(own) for own in labels]
@@ -79,9 +78,8 @@ class LabelledParts(PartModel):
         return labels
 
     def _counts_in(self, y):
-        return np.array(
-            [[len(own) for own in self._split(item, f"y[{i}]")] for i, item in enumerate(y)]
-        ).reshape(len(y), self._n_kinds)
+        counts = [[len(own) for own in self._split(item, f"y[{i}]")] for i, item in enumerate(y)]
+        return np.array(counts).reshape(len(y), self._n_kinds)
 
     def _encode(self, y, node_start, allow_unseen=False):
         counts = self._counts_in(y)
@@ -95,8 +93,7 @@ class LabelledParts(PartModel):
         return ordered
 
     def encode(self, y):
-        output = np.empty(1, object)
-        output[0] = y
+        output = ragged.boxed([y])
         return self._encode(output, self._node_start_of(output))
 
     def decode(self, states, x):
@@ -104,9 +101,7 @@ class LabelledParts(PartModel):
         if states.shape != kind.shape:
             raise ValueError(f"states must have shape {kind.shape}, got {states.shape}")
         if np.any(states < 0) or np.any(states >= np.array(self.states_)[kind]):
-            raise ValueError(
-                f"states must be numbers of labels, from 0 to less than {self.states_}"
-            )
+            raise ValueError(f"states must be from 0 to less than {self.states_}")
         return self._decode(states, np.array([0, len(states)]), [x])[0]
 
     def parts(self, x):
@@ -146,10 +141,8 @@ class LabelledParts(PartModel):
             if self._n_kinds > 1:
                 counts = [rows.shape[0] for rows in self._read(X[i], f"X[{i}]").nodes]
                 kinds = np.split(kinds[0], np.cumsum(counts)[:-1])
-            rows = [
-                labels[part] if named else part[:, : len(labels)]
-                for part, labels in zip(kinds, self._classes)
-            ]
+            pairs = zip(kinds, self._classes)
+            rows = [labels[part] if named else part[:, : len(labels)] for part, labels in pairs]
             out[i] = self._join(rows, X[i].x if isinstance(X[i], Sample) else X[i])
         return out
 

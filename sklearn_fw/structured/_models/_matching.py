@@ -7,13 +7,11 @@ import numpy as np
 from ..._core import check
 from ..._core.costs import costs_of, truth_of_pairs
 from ..._core.labels import common_shape, links_of, pairs_of
-from ..._core.packed import length_of
 from ..._kernels import lazy
 from ...inference import Assignment
 from ...projections import project_matching
 from ...task_losses import LinkLoss
-from ._base import ScoredModel, check_weights, kept_loss, loss_of_nodes
-from ._ragged import check_counts, listed
+from ._base import ScoredModel, checked_features, checked_samples, loss_of_nodes
 
 matching = lazy("graphs.matching")
 
@@ -98,47 +96,25 @@ class MatchingModel(ScoredModel):
     perfect: bool = False
 
     def initialize(self, X, y):
+        self._loss = loss_of_nodes(self, self.task_loss, NAMES)
         if not self._loss.decomposes:
-            raise ValueError(
-                f"task_loss must be a sum over pairs of a matching, got {self.task_loss!r}"
-            )
+            raise ValueError(f"task_loss must be a sum over pairs, got {self.task_loss!r}")
         self.task_loss_ = self.task_loss
-        check.flag(self.perfect, "perfect")
-        X = listed(X, "arrays of features of pairs")
-        shape = np.shape(X[0])
-        if len(shape) != 3 or shape[2] == 0:
-            raise ValueError(
-                f"X[0] must have shape (n_rows, n_columns, n_features), got {shape}: "
-                f"a vector of features for every pair"
-            )
-        self.n_features_in_ = shape[2]
-        check_counts(length_of(X, "X"), length_of(y, "y"))
-        for i, (x, truth) in enumerate(zip(X, y, strict=True)):
-            x = self._check_input(x, f"X[{i}]")
-            links = links_of(truth, f"y[{i}]", x.shape[:2])
-            self._check_truth(links, x.shape, f"y[{i}]")
+        for i, x, truth in checked_samples(X, y, least=0):
+            self.n_features_in_ = x.shape[2]
+            shape = self._check_input(x, f"X[{i}]").shape
+            links = links_of(truth, f"y[{i}]", shape[:2])
+            self._check_truth(links, shape, f"y[{i}]")
             if i == 0:
-                self._loss._pair_costs(links, x.shape[:2])  # refuses bad parameters
+                self._loss._pair_costs(links, shape[:2])  # refuses bad parameters
         return self
 
     def _check_input(self, x, name="x"):
-        x = np.asarray(x)
-        if x.dtype.kind not in "fiubO":
-            raise ValueError(f"{name} must be numeric, got dtype {x.dtype}")
-        if x.dtype.kind == "O":
-            x = check.array(x, name, finite=None)
-        if x.ndim != 3 or x.shape[2] != self.n_features_in_:
-            raise ValueError(
-                f"{name} must have shape (n_rows, n_columns, {self.n_features_in_}), got {x.shape}"
-            )
-        if not np.all(np.isfinite(x)):
-            raise ValueError(f"{name} contains NaN or infinity")
-        check.magnitude(x, name)
-        if self.perfect and x.shape[0] != x.shape[1]:
+        x = checked_features(x, name, self.n_features_in_, least=0)
+        if check.flag(self.perfect, "perfect") and x.shape[0] != x.shape[1]:
             raise ValueError(
                 f"perfect=True needs as many rows as columns, but {name} has {x.shape[0]} and "
-                f"{x.shape[1]}: set perfect=False, or add rows or columns for partners that do not "
-                f"exist"
+                f"{x.shape[1]}: set perfect=False"
             )
         return x
 
@@ -147,26 +123,20 @@ class MatchingModel(ScoredModel):
             count = np.bincount(links[axis], minlength=shape[axis])
             if np.any(count > 1):
                 j = int(count.argmax())
+                partners = links[1 - axis][links[axis] == j].tolist()
                 raise ValueError(
-                    f"{name} links {kind} {j} to {other} "
-                    f"{links[1 - axis][links[axis] == j].tolist()}, but a matching gives it one "
-                    f"partner: keep one link of each row and column, for example those of "
-                    f"Assignment().argmax(matrix)[0]"
+                    f"{name} links {kind} {j} to {other} {partners}, but a matching gives it one "
+                    f"partner: keep one link of each row and column"
                 )
             if self.perfect and not np.all(count):
                 raise ValueError(
-                    f"{name} gives {kind} {int(count.argmin())} no partner, which perfect=True "
-                    f"demands: set perfect=False"
+                    f"{name} gives {kind} {count.argmin()} no partner, which perfect=True demands"
                 )
 
     @property
     def size_joint_feature(self):
         """Number of weights, one per feature."""
         return self.n_features_in_
-
-    @property
-    def _loss(self):
-        return kept_loss(self, lambda task_loss: loss_of_nodes(self, task_loss, NAMES))
 
     def default_oracle(self):
         return Assignment(self.perfect)
@@ -183,10 +153,7 @@ class MatchingModel(ScoredModel):
         if isinstance(loss, LinkLoss):
             return loss._value_of(true, made, shape)
         if shape is None:
-            raise ValueError(
-                "the loss of two lists of pairs is not defined: pass one of them as an array of "
-                "shape (n_rows, n_columns)"
-            )
+            raise ValueError("the loss of two lists of pairs is not defined: pass an array")
         truth = truth_of_pairs(true, shape)
         losses = costs_of(loss, truth).losses(truth, truth_of_pairs(made, shape).states)
         return float(losses[0])
@@ -204,16 +171,10 @@ class MatchingModel(ScoredModel):
     # ---- scores of pairs -------------------------------------------------------------------------
 
     def scores(self, x, w):
-        x, w = self._check_input(x), check_weights(w, self.n_features_in_)
-        features = x.reshape(-1, len(w))
-        if features.dtype not in (np.float64, np.float32):
-            features = features.astype(np.float64)
+        x, w = self._check_input(x), check.shaped(w, "w", self.n_features_in_)
+        features = np.ascontiguousarray(x.reshape(-1, len(w)))
         scores = np.empty(x.shape[:2])
-        matching.pair_scores(
-            np.ascontiguousarray(features), np.ascontiguousarray(w), scores.ravel()
-        )
-        if not np.isfinite(scores).all():
-            raise ValueError("scores are not finite: x or w contains NaN, infinity or huge numbers")
+        matching.pair_scores(features, np.ascontiguousarray(w), scores.ravel())
         return scores
 
     def augment(self, scores, y_true):
@@ -380,8 +341,4 @@ class MatchingModel(ScoredModel):
 
     def _matrix(self, x, vector, name):
         shape = self._check_input(x).shape[:2]
-        vector = check.array(vector, name)
-        if vector.shape != (shape[0] * shape[1],):
-            raise ValueError(f"{name} must have shape ({shape[0] * shape[1]},), got {vector.shape}")
-        check.magnitude(vector, name)
-        return vector.reshape(shape)
+        return check.shaped(vector, name, shape[0] * shape[1]).reshape(shape)

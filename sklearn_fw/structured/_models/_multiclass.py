@@ -40,9 +40,7 @@ class RowsModel(PairwiseModel):
     def _stack(self, X):
         X = check_rows(X)
         if X.shape[1] != self.n_features_in_:
-            raise ValueError(
-                f"X has {X.shape[1]} features, but the model expects {self.n_features_in_} features"
-            )
+            raise ValueError(f"X has {X.shape[1]} features, but {self.n_features_in_} are expected")
         starts = np.arange(X.shape[0] + 1)
         constants = (starts[:-1],) if self.fit_intercept else ()
         return Rows(X, starts, starts * self._n_nodes_of_row, constants)

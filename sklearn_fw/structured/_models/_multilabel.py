@@ -8,9 +8,11 @@ from sklearn.utils import check_array
 
 from ..._core import check
 from ..._core.costs import MISSING
+from ..._core.scores import as_array
 from ...optim.domains import SpanningTrees
 from ._multiclass import RowsModel
 from ._part_scores import Graph, oriented
+from ._parts import read_edges
 from ._ragged import check_counts
 
 
@@ -101,14 +103,7 @@ class MultilabelModel(RowsModel):
             if self.edges == "full":
                 return np.stack(np.triu_indices(n_labels, 1), axis=1)
             return _chow_liu_tree(y)
-        edges = check.array(self.edges, "edges")
-        edges = edges if edges.size else np.empty((0, 2))
-        is_pair = edges.ndim == 2 and edges.shape[1] == 2 and np.all(edges == np.floor(edges))
-        if not is_pair or np.any(edges < 0) or np.any(edges >= n_labels):
-            raise ValueError(f"edges must hold pairs of labels from 0 to {n_labels - 1}")
-        edges = edges.astype(np.int64)
-        if np.any(edges[:, 0] == edges[:, 1]):
-            raise ValueError("edges must join two different labels")
+        edges, _ = read_edges(as_array(self.edges, "edges"), n_labels, "edges of labels")
         if len(np.unique(np.sort(edges, axis=1), axis=0)) < len(edges):
             raise ValueError("edges holds the same pair of labels twice")
         return edges
@@ -139,9 +134,8 @@ class MultilabelModel(RowsModel):
         return np.asarray(states, dtype=np.int64).reshape(-1, len(self.classes_))
 
     def _graph(self, n_nodes):
-        return Graph.shared(
-            self.edges_, np.arange(len(self.edges_)), np.full(len(n_nodes), len(self.edges_))
-        )
+        n_edges = len(self.edges_)
+        return Graph.shared(self.edges_, np.arange(n_edges), np.full(len(n_nodes), n_edges))
 
     @property
     def _state_labels(self):

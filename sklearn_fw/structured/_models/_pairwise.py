@@ -10,6 +10,7 @@ A sample is a block of feature rows. One row yields ``n_columns`` scores at once
 
 import re
 from copy import copy
+from itertools import pairwise
 
 import numpy as np
 import scipy.sparse as sp
@@ -19,16 +20,11 @@ from ..._core import check
 from ..._core.costs import MISSING, costs_of
 from ..._core.oracle import checked
 from ..._kernels import lazy
-from ...inference import (
-    FEW_LABELINGS,
-    PairwiseScores,
-    TreeMaxProduct,
-    natural_oracle,
-    resolve_oracle,
-)
+from ...inference import PairwiseScores, TreeMaxProduct, natural_oracle, resolve_oracle
 from ...task_losses import HammingLoss, Truth
 from ._base import REQUIRED, ScoredModel, loss_of_nodes
 from ._part_scores import COMPILED, PartScores, augmented_argmax
+from ._ragged import boxed
 from ._rows import dense_part, plain, product, with_constants, writable
 from ._units import Units, units_for, warn_of_scale
 
@@ -72,9 +68,7 @@ class PairwiseModel(ScoredModel):
         # Of "auto" the judge is a loss between 0 and 1.
         self._judging_loss = HammingLoss() if by_itself else self._training_loss
         if self.class_weight is not None and not self._loss_is_a_sum:
-            raise ValueError(
-                f"class_weight needs a loss that is a sum over nodes, not {self.task_loss!r}"
-            )
+            raise ValueError("class_weight needs a loss that is a sum over nodes")
 
     @property
     def _loss_is_a_sum(self):
@@ -129,9 +123,8 @@ class PairwiseModel(ScoredModel):
         """The weights, for features as given: (n_attributes, n_columns) and (n_tables, K, K)."""
         w = self._check_weights(check.array(w, "w"))
         rows, tables = self._parted(w)
-        scales = self._table_scales
         rows = self._units.to_given(rows, self.n_features_in_)
-        return rows, tables if scales is None else tables / scales[:, None, None]
+        return rows, tables / self._table_scales[:, None, None]
 
     def _parted(self, w):
         n_states = self.n_states_
@@ -157,9 +150,8 @@ class PairwiseModel(ScoredModel):
         if self._units.is_plain:
             return w
         rows, tables = self._parted(w)
-        scales = self._table_scales
         rows = self._units.from_given(rows, self.n_features_in_)
-        return _flat(rows, tables if scales is None else tables * scales[:, None, None])
+        return _flat(rows, tables * self._table_scales[:, None, None])
 
     def _in_units(self, units):
         """A copy whose weights count in other units."""
@@ -171,8 +163,8 @@ class PairwiseModel(ScoredModel):
 
     @property
     def _table_scales(self):
-        """What the features of edges behind each table are divided by; None for ones alone."""
-        return None
+        """What the features of edges behind each table are divided by."""
+        return np.ones(self.n_tables_)
 
     def default_oracle(self):
         """Return the oracle that suits the edges: exact while it costs little.
@@ -184,13 +176,11 @@ class PairwiseModel(ScoredModel):
 
     def _set_oracle(self, n_nodes, edges):
         """Choose the default oracle by the largest graph that there is."""
-        shape = len(edges), self.n_states_, self.n_states_
-        scores = PairwiseScores._view(
-            np.zeros((n_nodes, self.n_states_)), np.broadcast_to(0.0, shape), edges
-        )
+        unary, shape = np.zeros((n_nodes, self.n_states_)), (self.n_states_, self.n_states_)
+        scores = PairwiseScores._view(unary, np.broadcast_to(0.0, (len(edges), *shape)), edges)
         # Only listing finds the second best output, which the zero-one loss asks for.
-        n_listed = FEW_LABELINGS if self._loss_is_a_sum else ALL_LABELINGS
-        self._natural = natural_oracle(scores, n_listed)
+        options = {} if self._loss_is_a_sum else {"n_listed": ALL_LABELINGS}
+        self._natural = natural_oracle(scores, **options)
 
     # ---- the training problem ---------------------------------------------------------------
 
@@ -261,15 +251,11 @@ class PairwiseModel(ScoredModel):
         states = self._encode(y, rows.node_start)
         if n_own is not None and np.any(states >= n_own):
             t = int(np.argmax(states >= n_own))
-            raise ValueError(
-                f"y has the state {states[t]} at a node of a kind with {n_own[t]} states"
-            )
+            raise ValueError(f"y has the state {states[t]} at a node with {n_own[t]} states")
         missing = np.flatnonzero(states == MISSING)
         if len(missing):
             i = int(np.searchsorted(rows.node_start, missing[0], side="right")) - 1
-            raise ValueError(
-                f"y[{i}] has nodes without a label (masked): LatentStructuredSVM trains with them"
-            )
+            raise ValueError(f"y[{i}] has nodes without a label (masked): take LatentStructuredSVM")
         return states, self._costs(states, rows.node_start, rows.kind, rows.weight)
 
     def _node_scores(self, rows, w):
@@ -363,9 +349,7 @@ class PairwiseModel(ScoredModel):
         outputs = self._decode(np.zeros(node_start[-1], np.int32), node_start)
         if outputs.dtype != object:
             return marginals.reshape(len(outputs), -1, marginals.shape[1])
-        for i in range(len(outputs)):
-            outputs[i] = marginals[node_start[i] : node_start[i + 1]]
-        return outputs
+        return boxed([marginals[a:b] for a, b in pairwise(node_start)])
 
     def _top_k(self, X, w, oracle, k):
         parts, oracle = self._part_scores(X, w), checked(oracle)
@@ -402,7 +386,7 @@ class PairwiseModel(ScoredModel):
     def _truth(self, y_true, node_start):
         """The states of a true output, which is what errors call it."""
         try:
-            return self._encode(_singleton(y_true), node_start)
+            return self._encode(boxed([y_true]), node_start)
         except (TypeError, ValueError) as error:
             message = re.sub(r"^y(\[0\])?(?= )", "y_true", str(error))
             raise ValueError(f"{'' if 'y_true' in message else 'y_true: '}{message}") from None
@@ -410,16 +394,12 @@ class PairwiseModel(ScoredModel):
     def scores(self, x, w):
         w = check.array(w, "w")
         check.magnitude(self._check_weights(w), "w")
-        parts = self._part_scores(_singleton(x), w)
+        parts = self._part_scores(boxed([x]), w)
         return parts.graph.scores(0, parts.nodes, parts.tables)
 
     def augment(self, scores, y_true):
         if not isinstance(scores, PairwiseScores):
             raise TypeError(f"scores must be PairwiseScores, got {type(scores).__name__}")
-        if not all(
-            isinstance(a, np.ndarray) for a in (scores.unary, scores.pairwise, scores.edges)
-        ):
-            raise TypeError("scores must hold arrays: make them by PairwiseScores.from_arrays")
         if scores.check().n_states != self.n_states_:
             raise ValueError(f"scores must have {self.n_states_} states, got {scores.n_states}")
         node_start = np.array([0, scores.n_nodes])
@@ -428,13 +408,13 @@ class PairwiseModel(ScoredModel):
         states = self._truth(y_true, node_start)
         if len(states) != scores.n_nodes:
             raise ValueError(f"scores must have {len(states)} nodes, got {scores.n_nodes}")
-        costs = self._costs(states, node_start, self._kinds_in(_singleton(y_true)))
+        costs = self._costs(states, node_start, self._kinds_in(boxed([y_true])))
         unary = scores.unary + costs.dense()
         return PairwiseScores._view(unary, scores.pairwise, scores.edges)
 
     def joint_feature(self, x, y):
-        rows = self._stack(_singleton(x))
-        states = self._encode(_singleton(y), rows.node_start)
+        rows = self._stack(boxed([x]))
+        states = self._encode(boxed([y]), rows.node_start)
         matrix = with_constants(rows, self._units)
         chosen = np.zeros((len(states), self.n_states_))
         chosen[np.arange(len(states)), states] = 1.0
@@ -443,7 +423,7 @@ class PairwiseModel(ScoredModel):
         return np.concatenate([nodes.ravel(), tables.ravel()])
 
     def loss(self, y_true, y):
-        return float(self._losses(_singleton(y_true), _singleton(y), training=True)[0])
+        return float(self._losses(boxed([y_true]), boxed([y]), training=True)[0])
 
     def inference(self, x, w):
         scores = self.scores(x, w)
@@ -456,7 +436,7 @@ class PairwiseModel(ScoredModel):
         scores = self.scores(x, w)
         node_start = np.array([0, scores.n_nodes])
         states = self._truth(y_true, node_start)
-        costs = self._costs(states, node_start, *self._about_nodes(_singleton(x)))
+        costs = self._costs(states, node_start, *self._about_nodes(boxed([x])))
         unary = scores.unary + costs.dense()
         scores = PairwiseScores._view(unary, scores.pairwise, scores.edges)
         labels, _ = augmented_argmax(self.default_oracle(), scores, states, costs.whole)
@@ -484,9 +464,3 @@ def _known_pairs(y_true, y):
     masks = [np.ma.getmaskarray(output) for output in y_true]
     y_true = [np.ma.getdata(output)[~mask] for output, mask in zip(y_true, masks)]
     return y_true, [np.asarray(output)[~mask] for output, mask in zip(y, masks)]
-
-
-def _singleton(item):
-    container = np.empty(1, dtype=object)
-    container[0] = item
-    return container

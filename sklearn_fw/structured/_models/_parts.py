@@ -1,6 +1,7 @@
 """Models of a user's own parts: kinds of nodes and of edges, on a graph of each sample's own."""
 
 from abc import abstractmethod
+from itertools import pairwise, zip_longest
 from typing import NamedTuple
 
 import numpy as np
@@ -14,7 +15,7 @@ from ..._kernels import lazy
 from ...task_losses import Truth
 from ._pairwise import PairwiseModel
 from ._part_scores import Graph, oriented
-from ._ragged import check_counts, listed, stack_rows
+from ._ragged import boxed, check_counts, listed, stack_rows
 from ._rows import Rows
 from ._units import size_of_rows
 
@@ -45,9 +46,8 @@ class Sample(NamedTuple):
     @property
     def edge_features(self):
         """Numbers of features of the kinds of edges; None where there is no edge."""
-        return [
-            None if not len(pairs) else 0 if z is None else z.shape[1] for pairs, z in self.edges
-        ]
+        widths = [0 if z is None else z.shape[1] for _, z in self.edges]
+        return [width if len(pairs) else None for (pairs, _), width in zip(self.edges, widths)]
 
 
 def kinds_of(counts):
@@ -79,27 +79,23 @@ def weights(samples):
 
 def first_widths(found):
     """Numbers of features of all kinds, each by the first sample that says it."""
-    n_kinds = len(found[0])
-    return [
-        next((own[k] for own in found if len(own) > k and own[k] is not None), 0)
-        for k in range(n_kinds)
-    ]
+    columns = zip_longest(*(own[: len(found[0])] for own in found))
+    return [next((width for width in own if width is not None), 0) for own in columns]
 
 
 def joined(arrays):
     return np.concatenate([np.empty((0, 2), np.int64), *arrays])
 
 
-def read_edges(kind, n_nodes, name):
-    """Pairs of nodes, and their features or None."""
+def read_edges(kind, n_nodes, name, has_constant=False):
+    """Pairs of nodes, and their features or None, with a constant in front if asked for."""
     pairs, features = kind if isinstance(kind, tuple) and len(kind) == 2 else (kind, None)
     pairs = as_array(pairs, name)
     if pairs.size == 0:
         pairs = np.empty((0, 2), np.int64)
     if pairs.ndim != 2 or pairs.shape[1] != 2 or pairs.dtype.kind not in "iu":
         raise ValueError(
-            f"{name} must be integers of shape (n_edges, 2), got dtype {pairs.dtype} and shape "
-            f"{pairs.shape}"
+            f"{name} must be integers of shape (n_edges, 2), got {pairs.dtype} {pairs.shape}"
         )
     if pairs.size and (pairs.min() < 0 or pairs.max() >= n_nodes):
         raise ValueError(
@@ -110,12 +106,9 @@ def read_edges(kind, n_nodes, name):
     if features is not None:
         features = check.array(features, f"features of {name}")
         features = features[:, None] if features.ndim == 1 else features
-        if features.ndim != 2 or len(features) != len(pairs):
-            raise ValueError(
-                f"features of {name} must have shape ({len(pairs)}, n_edge_features), got "
-                f"{features.shape}"
-            )
-        check.magnitude(features, f"features of {name}")
+        features = check.shaped(features, f"features of {name}", len(pairs), "n_edge_features")
+        if has_constant:
+            features = np.column_stack([np.ones(len(features)), features])
     return pairs.astype(np.int64), features
 
 
@@ -302,8 +295,6 @@ class PartModel(PairwiseModel):
 
     @property
     def _table_scales(self):
-        if self._units.edge_scale == 1.0:
-            return None
         scales, first = np.full(self.n_tables_, self._units.edge_scale), 0
         for width in self.edge_features_:
             scales[first : first + (self._n_constants if width else 1)] = 1.0
@@ -311,10 +302,8 @@ class PartModel(PairwiseModel):
         return scales
 
     def _size_of_edge_features(self, X):
-        found = [
-            z[:, self._n_constants :]
-            for sample in self._read_all(X) for _, z in sample.edges if z is not None
-        ]  # fmt: skip
+        edges = [kind for sample in self._read_all(X) for kind in sample.edges]
+        found = [z[:, self._n_constants :] for _, z in edges if z is not None]
         n_edges = sum(z.shape[0] for z in found if z.shape[1])
         squares = sum(size_of_rows(z) ** 2 * z.shape[0] for z in found)
         return np.sqrt(squares / n_edges) if n_edges else np.nan
@@ -371,41 +360,31 @@ class PartModel(PairwiseModel):
         if not n_nodes:
             raise ValueError(f"{name} must have one node at least")
         edges = [] if edges is None else edges if isinstance(edges, list) else [edges]
-        edges = [read_edges(kind, n_nodes, f"edges of {name}") for kind in edges]
-        return Sample(x, nodes, edges, self._read_weights(x, n_nodes))
-
-    def _read_weights(self, x, n_nodes):
+        of_edges = n_nodes, f"edges of {name}", self._n_constants
+        edges = [read_edges(kind, *of_edges) for kind in edges]
         weights = self.node_weights(x)
-        if weights is None:
-            return None
-        weights = check.array(weights, "weights of nodes")
-        if weights.shape != (n_nodes,) or np.any(weights < 0.0):
-            raise ValueError(
-                f"weights of nodes must be {n_nodes} numbers that are not negative, one for each "
-                f"node, got shape {weights.shape}"
-            )
-        check.magnitude(weights, "weights of nodes")
-        return weights
+        if weights is not None:
+            weights = check.shaped(weights, "weights of nodes", n_nodes)
+            if np.any(weights < 0.0):
+                raise ValueError(f"weights of nodes must not be negative, got {weights.min()}")
+        return Sample(x, nodes, edges, weights)
 
     def _check_kinds(self, samples):
+        n_kinds = len(self.node_features_)
         for i, sample in enumerate(samples):
-            n_kinds, widths = len(sample.nodes), sample.edge_features
-            n_expected = len(self.node_features_), len(self.edge_features_)
-            alike = all(n in (None, width) for n, width in zip(widths, self.edge_features_))
-            if (n_kinds, len(widths)) != n_expected or not alike:
+            n, found, expected = len(sample.nodes), sample.edge_features, self.edge_features_
+            fits = len(found) == len(expected) and n == n_kinds
+            if not fits or any(own not in (None, width) for own, width in zip(found, expected)):
                 raise ValueError(
-                    f"parts(X[{i}]) of {type(self).__name__} has {n_kinds} kinds of nodes and "
-                    f"edges with {widths} features, but {len(self.node_features_)} and "
-                    f"{self.edge_features_} are expected"
+                    f"parts(X[{i}]) of {type(self).__name__} has {n} kinds of nodes and edges "
+                    f"with {found} features, but {n_kinds} and {expected} are expected"
                 )
 
     def _stack(self, X):
         samples = self._read_all(X)
         self._check_kinds(samples)
-        stacked = [
-            stack_rows([sample.nodes[k] for sample in samples], n_features)[0]
-            for k, n_features in enumerate(self.node_features_)
-        ]
+        kinds_of_nodes = zip(zip(*(sample.nodes for sample in samples)), self.node_features_)
+        stacked = [stack_rows(list(rows), n_features)[0] for rows, n_features in kinds_of_nodes]
         node_start = starts_of([sample.n_nodes for sample in samples])
         graph = self._graph_of_samples(samples, np.diff(node_start))
         weight = weights(samples)
@@ -433,7 +412,7 @@ class PartModel(PairwiseModel):
             table.append(offsets[kind[source]])
             turned.append(flipped)
             if any(self.edge_features_):
-                weights.append(self._edge_weights(sample, offsets)[source])
+                weights.append(self._edge_weights(sample)[source])
         starts = starts_of([len(own) for own in edges])
         table, turned = np.concatenate(table).astype(np.int64), np.concatenate(turned)
         mix = None
@@ -443,21 +422,17 @@ class PartModel(PairwiseModel):
             else:  # a one for the table of each edge
                 units = np.ones(len(table)), table, np.arange(len(table) + 1)
                 rows = sp.csr_array(units, shape=(len(table), self.n_tables_))
-            scales = self._table_scales
-            if scales is not None:
-                rows.data /= scales[rows.indices]
-            mix = edge_mix.EdgeMix(
-                rows.indptr.astype(np.int64), rows.indices.astype(np.int64), rows.data, turned,
-                self._mirrors,
-            )  # fmt: skip
+            rows.data /= self._table_scales[rows.indices]
+            indptr, indices = rows.indptr.astype(np.int64), rows.indices.astype(np.int64)
+            mix = edge_mix.EdgeMix(indptr, indices, rows.data, turned, self._mirrors)
         return Graph(np.concatenate(edges), table, starts[:-1], starts[1:], mix)
 
-    def _edge_weights(self, sample, offsets):
+    def _edge_weights(self, sample):
         """(n_edges, n_tables) CSR of a sample."""
-        blocks = [
-            np.ones((len(pairs), max(1, width))) if z is None or not len(pairs) else z
-            for (pairs, z), width in zip(sample.edges, self.edge_features_)
-        ]
+        blocks = []
+        for (pairs, z), width in zip(sample.edges, self.edge_features_):
+            has_features = z is not None and len(pairs)
+            blocks.append(z if has_features else np.ones((len(pairs), max(1, width))))
         return sp.csr_array(sp.block_diag(blocks, format="csr"), dtype=np.float64)
 
     # ---- outputs -------------------------------------------------------------------------------
@@ -471,8 +446,7 @@ class PartModel(PairwiseModel):
             states = as_array(_unmasked(given), name)
             if states.ndim != 1 or (states.size and states.dtype.kind not in "iu"):
                 raise ValueError(
-                    f"{name} must hold one integer for each node, got dtype {states.dtype} and "
-                    f"shape {states.shape}"
+                    f"{name} must hold one integer for each node, got {states.dtype} {states.shape}"
                 )
             if lengths is not None and len(states) != lengths[i]:
                 raise ValueError(f"{name} has {len(states)} states for {lengths[i]} nodes")
@@ -490,22 +464,18 @@ class PartModel(PairwiseModel):
         states = self._states_of(y, np.diff(node_start))
         unseen = states >= self.n_states_
         if np.any(unseen) and not allow_unseen:
-            raise ValueError(
-                f"y holds the state {states[unseen][0]}, but the model has {self.n_states_}"
-            )
+            raise ValueError(f"y holds state {states.max()}, but the model has {self.n_states_}")
         return np.where(unseen, -1, states).astype(np.int32)
 
     def _node_start_of(self, y):
         return starts_of([len(as_array(_unmasked(self.encode(output)), "y")) for output in y])
 
     def _decode(self, states, node_start, X=None):
-        out = np.empty(len(node_start) - 1, dtype=object)
-        for i in range(len(out)):
-            own = states[node_start[i] : node_start[i + 1]]
-            if X is not None:
-                own = self.decode(own, X[i].x if isinstance(X[i], Sample) else X[i])
-            out[i] = own
-        return out
+        outputs = [states[a:b] for a, b in pairwise(node_start)]
+        if X is not None:
+            inputs = (x.x if isinstance(x, Sample) else x for x in X)
+            outputs = [self.decode(own, x) for own, x in zip(outputs, inputs)]
+        return boxed(outputs)
 
     def _arrange(self, marginals, node_start, X):
         return self._decode(marginals, node_start)

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from itertools import repeat
-from numbers import Real
 
 import numpy as np
 import scipy.sparse as sp
@@ -11,6 +10,7 @@ from sklearn.utils import assert_all_finite
 from ..._core import check
 from ..._core.costs import MISSING
 from ..._core.packed import Packed, length_of, stack, take
+from ..._core.scores import as_array
 from ..._core.warnings import warn
 
 KEPT = (np.float64, np.float32)  # all other numbers become the former
@@ -80,15 +80,7 @@ def _as_array(item, name):
         return item if _is_plain(item) else check.sparse(item, name).tocsr()
     if np.ma.is_masked(item):
         raise ValueError(f"{name} has masked entries: fill them, for instance by filled(0)")
-    try:
-        array = np.asarray(item)
-    except ValueError:
-        raise ValueError(
-            f"{name} must be an array of shape (n_nodes, n_features); its rows have unequal lengths"
-        ) from None
-    if array.ndim == 0:
-        raise ValueError(f"{name} must have shape (n_nodes, n_features), got {item!r}")
-    return array
+    return as_array(item, name)
 
 
 def refuse_words(first, name):
@@ -113,10 +105,7 @@ def _check_item(item, width, name):
     if item.size and item.dtype.kind in "OUS":
         refuse_words(item.ravel()[0], name)
     if item.ndim != 2:
-        raise ValueError(
-            f"{name} must have shape (n_nodes, n_features), got {item.shape}: "
-            f"one row of features per node"
-        )
+        raise ValueError(f"{name} must have shape (n_nodes, n_features), got {item.shape}")
     if item.dtype.kind not in "fiub":
         raise ValueError(f"{name} must be numeric, got dtype {item.dtype}: vectorize it first")
     if width is not None and item.shape[1] != width:
@@ -134,19 +123,12 @@ def stack_labels(y, node_start=None):
         for i, item in enumerate(items):
             known = observed(item.ravel()).tolist() if item.dtype.kind == "O" else ()
             if any(label is None or type(label).__hash__ is None for label in known):
-                remedy = ": LatentStructuredSVM trains where labels are missing"
                 raise ValueError(
-                    f"y[{i}] must hold labels, got {item.ravel().tolist()[:3]}"
-                    f"{remedy if any(label is None for label in known) else ''}"
-                )
-            if item.ndim == 0 and item.dtype.kind in "US":
-                raise ValueError(
-                    f"y[{i}] is the text {item.item()!r}: split it into one label per node, such "
-                    f"as y[{i}].split() or list(y[{i}])"
+                    f"y[{i}] must hold labels, got {known[:3]} (LatentStructuredSVM takes None)"
                 )
             if item.ndim != 1:
                 raise ValueError(
-                    f"y[{i}] must be a sequence with one label per node, got shape {item.shape}"
+                    f"y[{i}] must be a sequence with one label per node, got {item.tolist()!r:.60}"
                 )
             if item.size and _kind(item) != _kind(items[first]):
                 raise ValueError(
@@ -166,10 +148,7 @@ def check_lengths(n_labels, n_nodes):
     wrong = np.flatnonzero(n_labels != n_nodes)
     if len(wrong):
         i = wrong[0]
-        raise ValueError(
-            f"y[{i}] has {n_labels[i]} labels, but X[{i}] has {n_nodes[i]} nodes: one label per "
-            f"node is needed"
-        )
+        raise ValueError(f"y[{i}] has {n_labels[i]} labels, but X[{i}] has {n_nodes[i]} nodes")
 
 
 def as_labels(y):
@@ -242,8 +221,7 @@ def encode_labels(flat, classes, allow_unseen=False):
             )
         warn(
             f"y contains {len(unseen)} labels that were not seen in fit, such as {label!r}: "
-            f"no prediction can match them, and each costs 1",
-            UserWarning,
+            f"no prediction can match them, and each costs 1"
         )
     return states
 
@@ -262,10 +240,7 @@ def class_weights(class_weight, classes, flat):
     for label, weight in class_weight.items():
         if label not in number:
             raise ValueError(f"class_weight names the class {label!r}, which is not in y")
-        name = f"class_weight[{label!r}]"
-        if isinstance(weight, Real) and not weight >= 0:
-            raise ValueError(f"{name} must not be negative, got {weight}")
-        weights[number[label]] = check.not_negative(weight, name)
+        weights[number[label]] = check.not_negative(weight, f"class_weight[{label!r}]")
     return weights
 
 
@@ -319,12 +294,15 @@ def _has_none(item):
 
 def collect(outputs):
     """Outputs of a black-box model: an array of scalars, else an object array."""
-    if all(np.isscalar(output) for output in outputs):
-        return np.array(outputs)
-    collected = np.empty(len(outputs), dtype=object)
-    for i, output in enumerate(outputs):
-        collected[i] = output
-    return collected
+    return np.array(outputs) if all(map(np.isscalar, outputs)) else boxed(outputs)
+
+
+def boxed(items):
+    """An object array of some items, whatever they are."""
+    array = np.empty(len(items), dtype=object)
+    for i, item in enumerate(items):
+        array[i] = item
+    return array
 
 
 def is_graph(x):

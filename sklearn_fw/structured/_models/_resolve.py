@@ -5,7 +5,7 @@ import scipy.sparse as sp
 from sklearn.base import clone
 
 from ..._core import check
-from ..._core.packed import Packed
+from ..._core.packed import Packed, length_of
 from ._base import StructuredModel, missing_methods
 from ._box import BoxModel
 from ._chain import ChainModel
@@ -46,10 +46,8 @@ def resolve_model(model, X, y, task_loss="auto"):
     if check.is_auto(task_loss):
         return model
     if not callable(getattr(model, "get_params", None)) or "task_loss" not in model.get_params():
-        raise ValueError(
-            f"task_loss={task_loss!r} is not known to {type(model).__name__}, which has no "
-            f"parameter task_loss: leave task_loss='auto'"
-        )
+        name = type(model).__name__
+        raise ValueError(f"{name} has no parameter task_loss: leave task_loss='auto'")
     return model.set_params(task_loss=task_loss)
 
 
@@ -64,10 +62,8 @@ def _resolve_model(model, X, y):
         raise TypeError(f"model is the class {model.__name__}, pass an object of that class")
     missing = missing_methods(model)
     if missing:
-        raise TypeError(
-            f"model {type(model).__name__} lacks {', '.join(missing)}: a model needs "
-            f"joint_feature, loss, loss_augmented_inference and inference"
-        )
+        names = ", ".join(missing)
+        raise TypeError(f"model {type(model).__name__} lacks {names}: see StructuredModel")
     return clone(model, safe=False)
 
 
@@ -119,9 +115,7 @@ def _refuse_loose_graphs(X, y):
     first = X[0] if isinstance(X, list | tuple) and X else None
     is_pair = isinstance(first, list) and _n_nodes_of_pair(first) > 0
     if is_pair and n_labels and n_dims(next(iter(y)), 2) == 1:
-        raise ValueError(
-            "X[0] is a list of features and edges: write a tuple (features, edges) for each graph"
-        )
+        raise ValueError("X[0] is a list of features and edges: write a tuple for each graph")
 
 
 def _n_nodes_of_pair(item):
@@ -136,29 +130,15 @@ def _n_nodes_of_pair(item):
 
 
 def _refuse_matchings(X, y):
-    """Say what grids of labels need, and what matchings need, where it is not clear which y has."""
-    asked = (
-        "if they say which rows belong to which columns, write model='matching'; if they are "
-        "labels of the cells of grids"
-    )
-    for i, (x, labels) in enumerate(zip(X, y)):
-        shape = np.shape(labels) if n_dims(labels, 2) in NEIGHBORHOODS else None
-        if shape is None or np.shape(x)[: len(shape)] != shape:
-            raise ValueError(
-                f"y[{i}] is a matrix or a list of pairs that has not the shape of the grid X[{i}]: "
-                f"{asked}, X needs an array of shape (n_rows, n_columns, n_features) for each and "
-                f"y one of shape (n_rows, n_columns); got {_shape_in_words(x)} and "
-                f"{_shape_in_words(labels)}"
-            )
-    if all(map(_may_be_matching, y)):
+    """Refuse matrices that may be matchings, and those that do not have the shapes of grids."""
+    shapes = [np.shape(labels) if n_dims(labels, 2) in NEIGHBORHOODS else None for labels in y]
+    fits = all(shape and np.shape(x)[: len(shape)] == shape for x, shape in zip(X, shapes))
+    if not fits or all(map(_may_be_matching, y)):
         raise ValueError(
-            f"y holds matrices with at most one 1 in each row and column: {asked}, write "
-            f"model='grid'"
+            "y holds matrices or lists of pairs: if they say which rows belong to which columns, "
+            "write model='matching'; if they are labels of the cells of grids, write model='grid', "
+            "which needs an array of shape (n_rows, n_columns, n_features) for each in X"
         )
-
-
-def _shape_in_words(item):
-    return f"shape {item.shape}" if hasattr(item, "shape") else type(item).__name__
 
 
 def _may_be_matching(labels):
@@ -169,12 +149,7 @@ def _may_be_matching(labels):
 
 
 def _is_structured(X, y):
-    if X is None:
-        raise ValueError("X must not be None")
-    if isinstance(X, np.ndarray) and X.ndim == 0:
-        raise ValueError(f"X must have one item per sample, got the single value {X!r}")
-    if isinstance(X, list | tuple):
-        check_some(len(X))
+    check_some(length_of(X, "X"))
     if isinstance(X, Packed) or isinstance(y, Packed):
         return True
     if getattr(getattr(X, "dtype", None), "kind", None) == "O" and X.ndim == 1:

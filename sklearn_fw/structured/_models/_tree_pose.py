@@ -8,8 +8,7 @@ from ..._core import check
 from ..._core.scores import integers
 from ...inference import DistanceTransform, PoseScores, check_positions, check_tree, parents
 from ...task_losses import resolve_task_loss
-from ._base import ScoredModel, check_weights, kept_loss
-from ._ragged import check_counts, listed
+from ._base import ScoredModel, checked_features, checked_samples
 
 FAR = 3.0  # standard deviations: squares of what is further off would rule the choice of C
 
@@ -103,27 +102,22 @@ class TreePoseModel(ScoredModel):
     _needs_bounds = True  # no distance transform answers beyond them
 
     def initialize(self, X, y):
-        self._loss  # refuses what is no loss  # noqa: B018
-        self.task_loss_ = self.task_loss
-        X, y = as_lists(X, y)
+        self._loss, self.task_loss_ = _resolve(self.task_loss), self.task_loss
         self._n_types = check.integer(self.n_types, "n_types", 1)
-        self.n_features_in_ = as_image(X[0], "X[0]").shape[2]
-        self.n_joints_ = len(_pose(y[0], "y[0]"))
         poses = []
-        for i, (x, truth) in enumerate(zip(X, y, strict=True)):
-            x = as_image(x, f"X[{i}]", self.n_features_in_)
-            poses.append(check_positions(
-                _pose(truth, f"y[{i}]")[:, :2], f"y[{i}]", self.n_joints_, x.shape[:2]
-            ))  # fmt: skip
+        for i, x, truth in checked_samples(X, y):
+            pose, name = _pose(truth, f"y[{i}]")[:, :2], f"y[{i}]"
+            self.n_joints_ = len(poses[0] if poses else pose)
+            poses.append(check_positions(pose, name, self.n_joints_, x.shape[:2]))
             self._loss.position_costs(poses[-1], (1, 1))  # refuses bad parameters
+        self.n_features_in_ = x.shape[2]
         self._measure(np.array(poses))
         return self
 
     def _measure(self, poses):
         """Edges, their anchors and the scales of displacements from these."""
         if isinstance(self.edges, str):
-            if not check.is_auto(self.edges):
-                raise ValueError(f"edges must be 'auto' or pairs of joints, got {self.edges!r}")
+            check.choice(self.edges, "edges", {"auto"}, "pairs of joints")
             self.edges_ = _tree_of_least_variance(poses)
         else:
             self.edges_ = integers(self.edges, "edges", 2)
@@ -145,19 +139,11 @@ class TreePoseModel(ScoredModel):
             return anchors, displacements - anchors
         from sklearn.cluster import KMeans
 
-        n_different = len(np.unique(displacements, axis=0))
-        if n_different < self._n_types:
-            a, b = self.edges_[e].tolist()
-            raise ValueError(
-                f"n_types={self._n_types}, but the edge of joints {a} and {b} has "
-                f"{n_different} different displacements in y: take fewer types"
-            )
+        n = len(np.unique(displacements, axis=0))
+        if n < self._n_types:
+            raise ValueError(f"edges_[{e}] has {n} different displacements in y: take fewer types")
         found = KMeans(self._n_types, n_init=10, random_state=0).fit(displacements)
         return found.cluster_centers_, displacements - found.cluster_centers_[found.labels_]
-
-    @property
-    def _loss(self):
-        return kept_loss(self, _resolve)
 
     @property
     def _cuts(self):
@@ -188,7 +174,7 @@ class TreePoseModel(ScoredModel):
         w : ndarray of shape (size_joint_feature,)
             Weights.
         """
-        w = check_weights(w, self.size_joint_feature)
+        w = check.shaped(w, "w", self.size_joint_feature)
         filters, deformation, bias = np.split(w, self._cuts[:2])
         shape = len(self.edges_), self._n_types
         return {
@@ -218,7 +204,7 @@ class TreePoseModel(ScoredModel):
         return positions, off, types
 
     def joint_feature(self, x, y):
-        x = as_image(x, "x", self.n_features_in_)
+        x = checked_features(x, "x", self.n_features_in_)
         positions, off, types = self._read(x, y)
         edges = np.arange(len(self.edges_))
         d = off[edges, types] / self.scales_
@@ -237,19 +223,15 @@ class TreePoseModel(ScoredModel):
     # ---- scores of pixels ------------------------------------------------------------------------
 
     def scores(self, x, w):
-        x, weights = as_image(x, "x", self.n_features_in_), self.unpack(w)
+        x, weights = checked_features(x, "x", self.n_features_in_), self.unpack(w)
         if np.any(weights["deformation"][:, :, ::2] < 0.0):
-            raise ValueError(
-                "w has negative weights of squared displacements, by which joints want to be as "
-                "far away as they can: keep it within bounds()"
-            )
+            raise ValueError("w has negative weights of squared displacements: see bounds()")
         maps = weights["filters"] @ x.reshape(-1, self.n_features_in_).T
         r, c = self.scales_[:, :1], self.scales_[:, 1:]
         units = np.stack([r**2, r, c**2, c], axis=-1)
-        return PoseScores(
-            maps.reshape(self.n_joints_, *x.shape[:2]), self.edges_,
-            weights["deformation"] / units, self.anchors_, weights["bias"],
-        )  # fmt: skip
+        maps = maps.reshape(self.n_joints_, *x.shape[:2])
+        deformation = weights["deformation"] / units
+        return PoseScores(maps, self.edges_, deformation, self.anchors_, weights["bias"])
 
     def augment(self, scores, y_true):
         if not isinstance(scores, PoseScores):
@@ -260,32 +242,10 @@ class TreePoseModel(ScoredModel):
         return PoseScores(maps, *(getattr(scores, name) for name in scores.__slots__[1:]))
 
 
-def as_lists(X, y):
-    X, y = listed(X, "images"), check.items(y, "y", "outputs")
-    check_counts(len(X), len(y))
-    return X, y
-
-
-def as_image(x, name, n_features="n_features"):
-    """Feature maps as an array of moderate numbers, float32 or else float64."""
-    is_kept = type(x) is np.ndarray and x.dtype == np.float32 and check.is_moderate(x)
-    x = x if is_kept else check.array(x, name)
-    if x.ndim != 3 or 0 in x.shape or n_features not in ("n_features", x.shape[2]):
-        raise ValueError(
-            f"{name} must have shape (n_rows, n_columns, {n_features}) with at least one of each, "
-            f"got {x.shape}"
-        )
-    check.magnitude(x, name)
-    return x
-
-
 def _pose(y, name):
     y = check.array(y, name)
     if y.ndim != 2 or y.shape[1] not in (2, 3) or len(y) == 0:
-        raise ValueError(
-            f"{name} must have shape (n_joints, 2), a row and a column for each joint, or "
-            f"(n_joints, 3) with types; got {y.shape}"
-        )
+        raise ValueError(f"{name} must have shape (n_joints, 2) or (n_joints, 3), got {y.shape}")
     if np.any(y != np.rint(y)):
         raise ValueError(f"{name} must hold whole numbers, the row and the column of pixels")
     return y
@@ -306,8 +266,5 @@ def _tree_of_least_variance(poses):
 def _resolve(task_loss):
     loss = resolve_task_loss(task_loss, ("distance",))
     if not callable(getattr(loss, "position_costs", None)):
-        raise TypeError(
-            f"TreePoseModel trains with costs of positions, but task_loss={task_loss!r} has no "
-            f"method position_costs: take sklearn_fw.task_losses.DistanceLoss"
-        )
+        raise TypeError(f"task_loss={task_loss!r} has no method position_costs: take DistanceLoss")
     return loss

@@ -76,11 +76,10 @@ def units_for(model, X, weight, scale, edge_scale, is_natural):
     """`Units` for the parameters of an estimator; ``is_natural`` says what "auto" stands for."""
     rows = model._stack(X)
     columns = Columns.of(rows, weight)
-    scale = (
-        _natural(model, rows.matrix, columns)
-        if check.is_auto(scale) and is_natural
-        else _given(scale, columns)
-    )
+    if check.is_auto(scale) and is_natural:
+        scale = _natural(model, rows.matrix, columns)
+    else:
+        scale = _given(scale, columns)
     if check.is_auto(edge_scale) and is_natural:
         edge_scale = _power_of_two(_size(model, model._size_of_edge_features(X)))
     else:
@@ -151,12 +150,9 @@ def _given(scale, columns):
         return 1.0
     if np.ndim(scale) == 0:
         return check.positive(scale, "feature_scale")
-    scale = check.array(scale, "feature_scale")
-    if scale.shape != columns.mean.shape or np.any(scale <= 0.0):
-        raise ValueError(
-            f"feature_scale must be positive, a number or one for each of {len(columns.mean)} "
-            f"columns, got shape {scale.shape}"
-        )
+    scale = check.shaped(scale, "feature_scale", len(columns.mean))
+    if np.any(scale <= 0.0):
+        raise ValueError(f"feature_scale must be positive, got {scale.min()}")
     return scale
 
 

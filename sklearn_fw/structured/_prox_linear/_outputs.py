@@ -102,6 +102,7 @@ class Candidates(Outputs):
         self.task_loss_ = "zero_one" if by_itself else task_loss
         self.oracle = resolve_oracle(oracle, default=Largest())
         self._model = EnumeratedModel(self.task_loss_)
+        self._model._set_loss()
         self.targets, self.costs = [], []
         for i, (layout, truth) in enumerate(zip(layouts, y, strict=True)):
             try:
