@@ -165,10 +165,13 @@ class MultinomialLogLoss(CompiledLoss):
         # The kernel would read and write outside of its arrays.
         if np.any((label != y) | (label < 0) | (label >= n_classes)):
             raise ValueError(f"y must hold indices of classes, integers from 0 to {n_classes - 1}")
-        rows = x.reshape(-1, n_classes)
-        out = np.empty(rows.shape if quantity == "derivative" else len(rows))
-        getattr(losses, f"softmax_{quantity}s")(label.reshape(-1), rows, out)
-        return out.reshape(x.shape if quantity == "derivative" else y.shape)[()]
+        rows, label = x.reshape(-1, n_classes), label.reshape(-1)
+        out, slopes = np.empty(len(rows)), np.empty(rows.shape)
+        if quantity == "conjugate":
+            losses.softmax_conjugates(label, rows, out)
+        else:
+            losses.softmax_losses(label, rows, out, slopes)
+        return slopes.reshape(x.shape) if quantity == "derivative" else out.reshape(y.shape)[()]
 
     def probability(self, z):
         """Probabilities of the classes, of shape (n_samples, n_classes); rows sum to one.

@@ -79,7 +79,7 @@ def test_functions_that_are_none(answer, message):
     [
         ({"start": [1.0, 1.0, 1.0]}, "the start is not in domain"),
         ({"start": [1.0, 0.0]}, r"the start must be a vector of length 3, got shape \(2,\)"),
-        ({"start": (np.eye(3), [0.5, 0.5])}, "one weight per atom"),
+        ({"start": (np.eye(3), [0.5, 0.5])}, r"weights of start.shape == \(2,\), expected \(3,\)"),
         ({"start": (np.eye(3), [1.0, -1.0, 1.0])}, "weights of start must not be negative"),
         ({"lmo_accuracy": 0.0}, "lmo_accuracy must be above 0 and at most 1"),
     ],

@@ -3,7 +3,7 @@
 import math
 
 from .._jit import njit
-from .losses import derivative, value
+from .losses import derivative, softmax_loss, value
 from .prox import prox_separable
 
 
@@ -49,27 +49,9 @@ def sum_slopes(loss, y, z, shift, weight):
 def softmax_losses_and_slopes(y, z, weight, slopes):
     """As `losses_and_slopes`, for a score per class: ``z`` and ``slopes`` are (n, n_classes)."""
     total = 0.0
-    n_classes = z.shape[1]
     for i in range(z.shape[0]):
-        label = int(y[i])
-        top = 0
-        for k in range(1, n_classes):
-            if z[i, k] > z[i, top]:
-                top = k
-        highest, true = z[i, top], z[i, label]
-        others, wrong = 0.0, 0.0
-        for k in range(n_classes):
-            slopes[i, k] = math.exp(z[i, k] - highest)
-            if k != top:
-                others += slopes[i, k]
-            if k != label:
-                wrong += slopes[i, k]
         factor = 1.0 if weight is None else weight[i]
-        total += factor * ((highest - true) + math.log1p(others))
-        share = factor / (1.0 + others)
-        for k in range(n_classes):
-            slopes[i, k] *= share
-        slopes[i, label] = -share * wrong  # p - 1 would lose the digits of a small error
+        total += softmax_loss(y[i], z[i], factor, slopes[i])
     return total
 
 

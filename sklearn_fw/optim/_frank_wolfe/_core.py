@@ -54,14 +54,14 @@ class FrankWolfe(IterativeMethod):
         self.n_iter += 1
         return self.certify()
 
-    def certify(self):
+    def certify(self, is_last=False):
         self.look()
         if self._refining:
-            self.refine()
+            self.refine(is_last)
         self.dual_gap = self.gap / self.accuracy + self.slack
         return self.row()
 
-    def refine(self, is_last=False):
+    def refine(self, is_last):
         """Let oracles that can come closer do more work, where what they found is not enough.
 
         Few products find a direction to descend as long as the gap is large; what is certain needs
@@ -230,13 +230,10 @@ class Minimisation(FrankWolfe):
         )  # fmt: skip
 
     def state(self):
-        if self.lazy:
-            active = self.iterate.active
-            return Seen(active.atoms, active.weights.copy(), self.described_state())
-        return self.described_state(x=self.iterate.point.copy())
+        return self.state_at(self.iterate.point.copy())
 
-    def described_state(self, **point):
-        return OptimizeResult(**point, fun=self.value, dual_gap=self.dual_gap, nit=self.n_iter + 1)
+    def state_at(self, x):
+        return OptimizeResult(x=x, fun=self.value, dual_gap=self.dual_gap, nit=self.n_iter + 1)
 
     def solution(self):
         return self.best
@@ -250,10 +247,7 @@ class Minimisation(FrankWolfe):
             if best.atoms is not None:
                 iterate.active = ActiveSet(best.atoms, best.weights)
             self.refresh()
-            super().certify()
-            if self._refining:
-                self.refine(is_last=True)
-                self.dual_gap = self.gap / self.accuracy + self.slack
+            super().certify(is_last=True)
             self.best, self._is_exact = self.described(), True
         if self.lazy:
             self.best.x = ActiveSet(self.best.atoms, self.best.weights).point()
@@ -298,20 +292,6 @@ class Minimisation(FrankWolfe):
         if image.ndim != 1 or (self.image is not None and image.shape != self.image.shape):
             raise ValueError(f"the image of objective must be a vector, got shape {image.shape}")
         return image
-
-
-class Seen(OptimizeResult):
-    """What a callback sees of a combination: ``x``, which may be large, is made when it is read."""
-
-    def __init__(self, atoms, weights, known):
-        super().__init__(known)
-        object.__setattr__(self, "_combination", (atoms, weights))
-
-    def __missing__(self, name):
-        if name != "x":
-            raise KeyError(name)
-        self["x"] = ActiveSet(*object.__getattribute__(self, "_combination")).point()
-        return self["x"]
 
 
 def checked_derivatives(answer, wanted, n_iter, who="function"):

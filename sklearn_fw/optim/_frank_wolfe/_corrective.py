@@ -23,9 +23,6 @@ INNER_SHARE = 0.01  # of the gap, to which a correction goes where that is more 
 class Correction(Minimisation):
     """Each step minimizes over the hull of all atoms in use, by pairwise steps on their weights."""
 
-    def __init__(self, objective, domain, *, rule, **options):
-        super().__init__(objective, domain, variant="fully_corrective", rule=rule, **options)
-
     def advance(self):
         active = self.iterate.active
         active.include(self.iterate.atom)
@@ -40,7 +37,6 @@ class Correction(Minimisation):
 
     def land(self, kept):
         """Find the point of the new weights, of the atoms that were in the slots ``kept``."""
-        del kept
         self.refresh()
 
     def corrected(self, weights):
@@ -54,16 +50,12 @@ class Correction(Minimisation):
         return inner.iterate.point
 
     def _on_weights(self, active):
-        atoms = active.atoms
         if self.image is not None:
-            return Composite(self.objective.slopes, np.transpose([self.image_of(a) for a in atoms]))
+            images = [self.image_of(atom) for atom in active.atoms]
+            return Composite(self.objective.slopes, np.transpose(images))
 
         def function(weights):
-            x = np.zeros(atoms[0].size)
-            for weight, atom in zip(weights.tolist(), atoms):
-                if weight:
-                    atom.add_to(x, weight)
-            value, gradient = self.objective(x)
+            value, gradient = self.objective(active.point(weights))
             return value, active.scores(gradient)
 
         return function
@@ -77,8 +69,8 @@ class QuadraticCorrection(Correction):
     """
 
     def __init__(self, objective, domain, *, affine=False, **options):
-        super().__init__(objective, domain, rule=None, **options)
-        self.variant = "min_norm_point" if affine else "fully_corrective"
+        variant = "min_norm_point" if affine else "fully_corrective"
+        super().__init__(objective, domain, variant=variant, rule=None, **options)
         self.affine = affine
         atoms = self.iterate.active.atoms
         self.rows = np.array([objective.image(atom) for atom in atoms])
@@ -302,14 +294,13 @@ class ScanRun(Minimisation):
         steps, each = PATIENCE
         return self.n_iter >= max(steps, each * n_active) and n_active <= MOST
 
-    def corrected(self, options):
+    def corrected(self):
         if self.hull is not None:
             self._hand_over()
         active = self.iterate.active
-        options = {name: options[name] for name in ("tol", "accuracy", "refresh")}
         follower = QuadraticCorrection(
-            self.objective, self.iterate.domain, affine=True,
-            combination=(active.atoms, active.weights), **options,
+            self.objective, self.iterate.domain, affine=True, refresh=self._refresh,
+            combination=(active.atoms, active.weights), tol=None if self._is_relative else self.tol,
         )  # fmt: skip
         follower.iterate.n_calls = self.iterate.n_calls
         for name in ("n_iter", "n_good", "n_away", "n_drop", "n_swap", "_least"):
@@ -437,7 +428,7 @@ class ScanRun(Minimisation):
         ids, m = hull.ids[:k], len(hull.slopes)
         heights = hull.weights[:k] * np.where(ids < m, self.scale, -self.scale)
         x = np.bincount(ids % m, weights=heights, minlength=m)  # weights of the columns
-        return self.described_state(x=x if self.points is None else x @ self.points)
+        return self.state_at(x if self.points is None else x @ self.points)
 
     def _hand_over(self):
         hull, k = self.hull, self.hull.counts[scan.N_ACTIVE]

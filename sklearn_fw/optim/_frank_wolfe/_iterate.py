@@ -223,16 +223,17 @@ class ActiveSet:
     def weights(self):
         return self._weights[: len(self._atoms)]
 
-    def point(self):
+    def point(self, weights=None):
         """The combination itself, free of the rounding errors of earlier steps."""
+        weights = self.weights if weights is None else weights
         if self._rows is not None:
-            return self._rows.combine(self.weights, self._atoms[0].size)
+            return self._rows.combine(weights, self._atoms[0].size)
         if all(type(atom) is RankOneAtom for atom in self._atoms):
             left = np.array([atom.left for atom in self._atoms])
             right = np.array([atom.right for atom in self._atoms])
-            return ((left.T * self.weights) @ right).ravel()
+            return ((left.T * weights) @ right).ravel()
         x = np.zeros(self._atoms[0].size)
-        for atom, weight in zip(self._atoms, self.weights.tolist()):
+        for atom, weight in zip(self._atoms, weights.tolist()):
             atom.add_to(x, weight)
         return x
 

@@ -120,7 +120,7 @@ def minimize_block_frank_wolfe(
     check_problem(objective, domain)
     if not hasattr(domain, "blocks"):
         raise ValueError(f"domain must be a domains.Product, got {domain!r}: its factors are steps")
-    tol = None if tol is None else check.not_negative(tol, "tol")
+    tol = check.optional(check.not_negative)(tol, "tol")
     if isinstance(step_size, str):
         check.choice(step_size, "step_size", STEP_SIZES, "a number")
     if check.is_auto(variant):
