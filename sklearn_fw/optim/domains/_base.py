@@ -3,11 +3,11 @@
 import hashlib
 from abc import ABC, abstractmethod
 from functools import cached_property
-from itertools import pairwise
 
 import numpy as np
 
 from ..._core import check
+from ..._core.packed import slices_of
 from ..._core.warnings import warn
 
 FEW = 0.25  # share of nonzero entries up to which a plain array is kept by its places
@@ -215,9 +215,6 @@ class DenseAtom(Atom):
     def add_to(self, x, scale=1.0):
         x += scale * self.array
 
-    def to_array(self):
-        return self.array.copy()
-
     def entries(self):
         places = np.flatnonzero(self.array != 0.0)  # faster than on numbers
         return places, self.array[places]
@@ -228,9 +225,8 @@ class ProductAtom(Atom):
 
     def __init__(self, parts):
         self.parts = list(parts)
-        ends = np.cumsum([0] + [part.size for part in self.parts]).tolist()
-        self.blocks = [slice(begin, end) for begin, end in pairwise(ends)]
-        self.size = ends[-1]
+        self.blocks = slices_of([part.size for part in self.parts])
+        self.size = self.blocks[-1].stop
 
     @property
     def key(self):

@@ -138,14 +138,7 @@ class Matchings(Described):
         self._n_most = self.n_nodes // 2
         if hasattr(graph, "edges"):
             self._n_most = len(self._best(np.ones(self.size), True))
-        if not self.perfect:
-            return
-        if self.n_nodes % 2:
-            raise ValueError(
-                f"graph must have an even number of nodes, got {self.n_nodes}: one would have no "
-                f"partner"
-            )
-        if 2 * self._n_most < self.n_nodes:
+        if self.perfect and 2 * self._n_most < self.n_nodes:
             raise ValueError(
                 f"graph has no perfect matching: at most {self._n_most} pairs of its "
                 f"{self.n_nodes} nodes; perfect=False allows nodes without a partner"

@@ -1,13 +1,13 @@
 """Sets of orders: of numbers, of items in ascending slots, of states in time; base polytopes."""
 
 import math
-from itertools import pairwise
 
 import numpy as np
 from scipy.optimize import isotonic_regression
 
 from ..._core import check
-from ..._core.packed import starts_of
+from ..._core.packed import slices_of, starts_of
+from ..._core.scores import integers
 from ..._kernels import lazy
 from ..set_functions import as_submodular, base_of
 from ._base import DenseAtom, Described, Domain, Projectable, SparseAtom
@@ -31,8 +31,8 @@ class _Masked(Domain):
 
     def _lay_out(self, shapes, allowed, single, what):
         """Where the matrices of all sequences lie, and their masks; None allows all entries."""
-        ends = starts_of([n * m for n, m in shapes]).tolist()
-        self._blocks, self.size = [slice(a, b) for a, b in pairwise(ends)], ends[-1]
+        self._blocks = slices_of([n * m for n, m in shapes])
+        self.size = self._blocks[-1].stop
         self._masks, self._forbidden = [None] * len(shapes), None
         if allowed is None:
             return
@@ -100,17 +100,12 @@ class OrderedPlacements(_Masked, Described):
     """
 
     def __init__(self, shape, allowed=None):
-        try:
-            given = np.asarray(shape)
-            if given.ndim not in (1, 2) or given.shape[-1] != 2 or given.dtype.kind not in "iu":
-                raise ValueError
-        except ValueError:
+        given = integers(shape, "shape", 2)
+        if given.ndim not in (1, 2) or given.shape[-1] != 2 or not given.size:
             raise ValueError(
                 f"shape must be (n_items, n_slots) or a list of such pairs, got {shape!r:.80}"
-            ) from None
-        self.shapes = given.reshape(-1, 2).astype(np.int64)
-        if not len(self.shapes):
-            raise ValueError("shape must hold one pair at least, got none")
+            )
+        self.shapes = given.reshape(-1, 2)
         for n, (n_items, n_slots) in enumerate(self.shapes.tolist()):
             if not 1 <= n_items <= n_slots:
                 raise ValueError(
