@@ -5,6 +5,7 @@ image they move it with every step by that of one atom, and search along a line 
 with the matrix.
 """
 
+import math
 from abc import ABC, abstractmethod
 from functools import cached_property
 
@@ -413,9 +414,7 @@ class LinearMap:
         return used, self.A[:, used].T.tocsr()
 
     def _image_of_few(self, places, values):
-        if self._is_alone:
-            if len(places) == 1:
-                return self.column(int(places[0])) * values[0]
+        if self._is_alone and len(places) > 1:
             return self._columns[:, places] @ values
         image = np.zeros((self.A.shape[0], self.n_outputs))
         for place, value in zip(places.tolist(), values.tolist()):
@@ -436,11 +435,9 @@ class LinearMap:
 
     def column(self, j):
         if not sp.issparse(self.A):
-            return self.A[:, j].copy()
-        columns, dense = self._columns, np.zeros(self.A.shape[0])
-        span = slice(columns.indptr[j], columns.indptr[j + 1])
-        np.add.at(dense, columns.indices[span], columns.data[span])
-        return dense
+            return self.A[:, j]
+        columns, span = self._columns, slice(*self._columns.indptr[j : j + 2])
+        return np.bincount(columns.indices[span], columns.data[span], self.A.shape[0])
 
     @cached_property
     def _columns(self):
@@ -454,23 +451,16 @@ class LinearMap:
     def _row_of_entry(self):
         return np.repeat(np.arange(self.A.shape[0]), np.diff(self._entries.indptr))
 
-    def column_squares(self, weight=None):
-        squares = self.A.multiply(self.A) if sp.issparse(self.A) else self.A * self.A
-        ones = np.ones(self.A.shape[0]) if weight is None else weight
-        return np.asarray(squares.T @ ones).ravel()
-
-    def largest_square(self, weight=None):
-        A = self.A
-        if weight is not None:
-            root = np.sqrt(weight)
-            A = sp.diags(root) @ A if sp.issparse(A) else root[:, None] * A
+    def largest_square(self, weight):
+        """The largest squared singular value with weighted rows, or a bound on it."""
+        A = sp.diags_array(np.sqrt(weight)) @ self.A
         if min(A.shape) <= EXACT:
             gram = A @ A.T if A.shape[0] < A.shape[1] else A.T @ A
             gram = gram.toarray() if sp.issparse(gram) else gram
             # Not below the true one, since steps rely on it.
             return float(np.linalg.eigvalsh(gram)[-1]) * (1.0 + 1e-10)
         size = abs(A)
-        return float(min(self.column_squares(weight).sum(), size.sum(0).max() * size.sum(1).max()))
+        return float(min((size * size).sum(), size.sum(0).max() * size.sum(1).max()))
 
 
 SYMMETRIC = 1e-10  # relative difference of a matrix from its transpose that is rounding
@@ -518,10 +508,7 @@ class Quadratic(Objective):
 
     @property
     def lipschitz(self):
-        if self.size <= 1000:
-            Q = self.Q.toarray() if sp.issparse(self.Q) else self.Q
-            return float(np.abs(np.linalg.eigvalsh(Q)).max()) * (1.0 + 1e-10)
-        return float(abs(self.Q).sum(axis=0).max())
+        return math.sqrt(self._map.largest_square(np.ones(self.size)))
 
     def image(self, point):
         # The product with Q and the point, one after the other
@@ -536,9 +523,6 @@ class Quadratic(Objective):
 
     def adjoint(self, slopes):
         return slopes[self.size :].copy()
-
-    def adjoint_in(self, slopes, block):
-        return slopes[self.size :][block].copy()
 
     def inner(self, image, others):
         return others[..., self.size :] @ image[: self.size]

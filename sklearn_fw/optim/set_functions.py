@@ -125,11 +125,9 @@ class SubmodularFunction(ABC):
         return members
 
     def _order(self, order):
-        order, seen = np.asarray(order), np.zeros(self.size, bool)
+        order = np.asarray(order)
         are_places = order.dtype.kind in "iu" and order.shape == (self.size,)
-        if are_places and order.min() >= 0 and order.max() < self.size:
-            seen[order] = True
-        if not seen.all():
+        if not (are_places and np.array_equal(np.sort(order), np.arange(self.size))):
             raise ValueError(f"order must hold each of 0 to {self.size - 1} once")
         return order
 
@@ -241,15 +239,11 @@ class CoverageFunction(SubmodularFunction):
 
     def value(self, members):
         members = self._members(members)
-        if not len(self._starts):
-            return 0.0
         covered = np.logical_or.reduceat(members[self._by], self._starts)
         return float(self._weights[covered].sum())
 
     def base(self, order):
         ranks = self._ranks(order)
-        if not len(self._starts):
-            return np.zeros(self.size)
         first = np.asarray(order)[np.minimum.reduceat(ranks[self._by], self._starts)]
         return np.bincount(first, weights=self._weights, minlength=self.size)
 
@@ -293,12 +287,11 @@ class CutFunction(SubmodularFunction):
             edges, weights, size = _arcs_of(edges, size)
             directed = True
         else:
+            edges = check_edges(edges, 2**62 if size is None else size, "nodes")
             if size is None:
-                ends = check_edges(edges, 2**62, "nodes")
-                if not len(ends):
+                if not len(edges):
                     raise ValueError("size must be given for a graph without edges")
-                size = int(ends.max()) + 1
-            edges = check_edges(edges, size, "nodes").reshape(-1, 2)
+                size = int(edges.max()) + 1
         self.size, self.directed = size, directed
         self._tails, self._heads = np.ascontiguousarray(edges.T)
         self._weights = _weights(weights, len(edges))

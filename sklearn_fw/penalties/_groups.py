@@ -10,7 +10,7 @@ import numpy as np
 from .._core import check
 from .._core.packed import starts_of
 from .._kernels import lazy
-from ._single import TOLERANCE, Form, Penalty, point_of, soft, step_sizes
+from ._single import TOLERANCE, Form, Penalty, soft, step_sizes
 
 prox_kernels = lazy("common.prox")
 
@@ -29,6 +29,10 @@ class GroupForm(Form):
 
     separable = False
     strong_convexity = 0.0
+
+    @property
+    def n_features(self):
+        return self.labels.size
 
     @property
     def code(self):
@@ -67,16 +71,13 @@ class GroupForm(Form):
             return np.sqrt(self._sums(u * u))
 
     def _steps(self, step_size):
-        step = step_sizes(step_size, self.labels.size)
+        step = step_sizes(step_size, self.n_features)
         if not step.ndim:
             return step
         steps = step[self.members[self.start[:-1]]]
         if np.any(steps[self.labels[self.members]] != step[self.members]):
             raise ValueError("step_size must be the same for all features of a group")
         return steps
-
-    def _point(self, w, name="w"):
-        return point_of(w, name, self.labels.size)
 
     def prox(self, w, step_size):
         x = self._point(w).copy()
