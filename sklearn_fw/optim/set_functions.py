@@ -84,14 +84,11 @@ class SubmodularFunction(ABC):
         """
         order = self._order(order)
         members, base = np.zeros(self.size, bool), np.empty(self.size)
-        value, before = self.value, self._checked(members)
+        before = self._checked(members)
         for element in order.tolist():
             members[element] = True
-            after = value(members.copy())
-            if not (type(after) is float and -np.inf < after < np.inf):
-                after = self._number(after, members)
-            base[element] = after - before
-            before = after
+            after = self._checked(members)
+            base[element], before = after - before, after
         return base
 
     def __add__(self, other):
@@ -103,12 +100,10 @@ class SubmodularFunction(ABC):
         return f"{type(self).__name__}(size={self.size})"
 
     def _checked(self, members):
-        return self._number(self.value(members.copy()), members)
-
-    def _number(self, value, members):
+        value = self.value(members.copy())
         if isinstance(value, np.ndarray) and value.size == 1:
             value = value.item()
-        if not isinstance(value, Real) or not abs(value) < np.inf:
+        if not (isinstance(value, (float, Real)) and -np.inf < value < np.inf):
             raise ValueError(
                 f"{self!r} must give finite numbers, got {value!r} for the set "
                 f"{np.flatnonzero(members).tolist()}"

@@ -10,7 +10,7 @@ from scipy.optimize import OptimizeResult
 
 from ..._core import check
 from ..._core.loop import IterativeMethod
-from ..._kernels.common.step_rules import AWAY, FW, PAIRWISE, considers
+from ..._kernels.common.step_rules import AWAY, FW, PAIRWISE, considers, slope_and_limit
 from ..domains._base import UnitAtom, is_ours
 from ..domains._spectral import is_matrix
 from ..objectives import Objective
@@ -117,12 +117,11 @@ class FrankWolfe(IterativeMethod):
         if kind == AWAY and not considers(AWAY, AWAY, gap, away_gap, n_active):
             kind = FW
         longest = min([iterate.longest(kind) for iterate in self.iterates])
-        promised = {FW: gap, AWAY: away_gap, PAIRWISE: gap + away_gap}
         lengths = [iterate.length for iterate in self.iterates] if self.measures else [0.0]
         self.step_length, was_cut = take(self.rule, StepState(
             n_iter=self.n_iter, n_good=self.n_good, dual_gap=self.dual_gap,
-            pairwise_gap=None if self.variant == "fw" else promised[PAIRWISE],
-            direction_gap=promised[kind], max_step=longest,
+            pairwise_gap=None if self.variant == "fw" else gap + away_gap,
+            direction_gap=slope_and_limit(kind, gap, away_gap, 0.0)[0], max_step=longest,
             length_x=lengths[0], length_y=lengths[-1], line=self.line(kind),
         ))  # fmt: skip
         n_atoms = self.n_atoms

@@ -150,9 +150,9 @@ class HullProjection:
             n_calls += 1
             gap = atom.dot(ahead) - ahead @ z
             # No progress means that rounding decides which atoms stay.
-            if gap <= accuracy or not square < before:
-                return z, n_calls
-            if gap <= accuracy + rounding * np.abs(atom.to_array() - z).sum():
+            if gap <= accuracy or not square < before or (
+                gap <= accuracy + rounding * np.abs(atom.to_array() - z).sum()
+            ):  # fmt: skip
                 return z, n_calls
             if n_calls >= max_iter:
                 warn(
