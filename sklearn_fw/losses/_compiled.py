@@ -88,10 +88,10 @@ class CompiledLoss(Loss):
         return losses.Formula(self.code, self.parameter)
 
     def _total(self, y, z, shift, weight):
-        return sums.sum_losses(self._formula(), y, z, float(shift), weight)
+        return sums.losses_and_slopes(self._formula(), y, z, float(shift), weight, None)
 
     def _total_and_slopes(self, y, z, weight, slopes):
-        return sums.losses_and_slopes(self._formula(), y, z, weight, slopes)
+        return sums.losses_and_slopes(self._formula(), y, z, 0.0, weight, slopes)
 
     def _slope_total(self, y, z, shift, weight):
         return sums.sum_slopes(self._formula(), y, z, shift, weight)

@@ -213,7 +213,7 @@ class SaddleRun(FrankWolfe):
     def gradients(self):
         wanted = [("gradient_x", self.x), ("gradient_y", self.y)]
         answer = self.function(self.x, self.y)
-        value, (gradient_x, gradient_y) = checked_derivatives(answer, wanted, self.n_iter)
+        value, (gradient_x, gradient_y) = checked_derivatives(answer, wanted)
         return value, (gradient_x, -gradient_y)
 
     def look(self):

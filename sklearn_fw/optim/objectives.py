@@ -143,9 +143,7 @@ class Objective(ABC):
         return value, self.adjoint(slopes)
 
     def _vector(self, x, name):
-        x = check.vector(x, name, self.size)
-        check.magnitude(x, name)
-        return np.ascontiguousarray(x)
+        return np.ascontiguousarray(check.shaped(x, name, self.size))
 
     def __repr__(self):
         return f"{type(self).__name__}(size={self.size})"
@@ -276,10 +274,7 @@ class Composite(Objective):
     def _losses(self, z):
         if self._is_function:
             value, slopes = self.loss(z)
-            slopes = check.array(slopes, "slopes of loss", finite=None)
-            if slopes.shape != z.shape:
-                raise ValueError(f"loss returned slopes of shape {slopes.shape} for {z.shape}")
-            return value, slopes
+            return value, check.vector(slopes, "slopes of loss", z.size)
         if self.is_quadratic:
             residual = z - self.y
             slopes = self._weight * residual

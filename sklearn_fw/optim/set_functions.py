@@ -148,7 +148,7 @@ class ModularFunction(SubmodularFunction):
     """
 
     def __init__(self, weights):
-        self.weights = _vector(weights, "weights")
+        self.weights = np.array(check.shaped(weights, "weights", "size"))
         self.size = len(self.weights)
         self.integer_valued = _are_integers(self.weights)
 
@@ -178,7 +178,7 @@ class CardinalityFunction(SubmodularFunction):
     """
 
     def __init__(self, values):
-        self.values = _vector(values, "values")
+        self.values = np.array(check.shaped(values, "values", "size + 1"))
         self.size = len(self.values) - 1
         if not self.size:
             raise ValueError("values must hold those of the empty set and of one element at least")
@@ -368,12 +368,8 @@ def is_known(function):
 
 
 def base_of(function, order):
-    base = check.array(function.base(order.copy()), f"the base of {function!r}")
-    if base.shape != (function.size,):
-        raise ValueError(
-            f"the base of {function!r} has shape {base.shape}, expected ({function.size},)"
-        )
-    return base
+    base = function.base(order.copy())
+    return check.shaped(base, f"the base of {function!r}", function.size)
 
 
 def _arcs_of(edges, size):
@@ -387,14 +383,8 @@ def _arcs_of(edges, size):
     return edges[between], weights[between], graph.shape[0]
 
 
-def _vector(values, name, size=None):
-    values = np.array(check.vector(values, name, size))
-    check.magnitude(values, name)
-    return values
-
-
 def _weights(weights, size):
-    weights = np.ones(size) if weights is None else _vector(weights, "weights", size)
+    weights = np.array(check.shaped(np.ones(size) if weights is None else weights, "weights", size))
     if np.any(weights < 0.0):
         raise ValueError(
             f"weights must not be negative, else the function is not submodular; got "

@@ -209,13 +209,7 @@ class PythonForm(GroupForm):
 
     def group_prox(self, u, step_size, group):
         x = self.penalty.group_prox(u, self.scale * step_size, group)
-        x = check.array(x, self._name("group_prox", group))
-        if x.shape != u.shape:
-            raise ValueError(
-                f"group_prox of {type(self.penalty).__name__} returned shape {x.shape} for group "
-                f"{group}, expected {u.shape}"
-            )
-        return x
+        return check.shaped(x, self._name("group_prox", group), u.size)
 
     def _name(self, method, group):
         return f"what {method} of {type(self.penalty).__name__} returned for group {group}"
@@ -474,12 +468,7 @@ def check_group_weights(group_weights, labels):
     if isinstance(group_weights, str):
         check.choice(group_weights, "group_weights", {"ones", "sqrt"}, "an array")
         return np.sqrt(sizes) if group_weights == "sqrt" else np.ones_like(sizes)
-    weights = check.array(group_weights, "group_weights", finite=False)
-    if weights.shape != sizes.shape:
-        raise ValueError(
-            f"group_weights has shape {weights.shape}, expected one weight for each of the "
-            f"{sizes.size} groups"
-        )
-    if not np.all((weights >= 0.0) & (weights < np.inf)):
-        raise ValueError("group_weights must be finite and not negative")
+    weights = check.shaped(group_weights, "group_weights", sizes.size)
+    if np.any(weights < 0.0):
+        raise ValueError("group_weights must not be negative")
     return weights

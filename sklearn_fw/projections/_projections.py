@@ -208,10 +208,9 @@ def project_matching(
     """
     entropic, perfect = check.flag(entropic, "entropic"), check.flag(perfect, "perfect")
     return_duals = check.flag(return_duals, "return_duals")
-    p = np.array(check.array(p, "p"), order="C")
+    p = np.array(check.numbers(p, "p"), order="C")
     if p.ndim != 2:
         raise ValueError(f"p must have shape (n_rows, n_columns), got {p.shape}")
-    check.magnitude(p, "p")
     n_rows, n_columns = p.shape
     if perfect and n_rows != n_columns:
         raise ValueError(

@@ -8,27 +8,18 @@ from .prox import prox_separable
 
 
 @njit
-def losses_and_slopes(loss, y, z, weight, slopes):
-    """Sum of the weighted losses at the scores ``z`` (n,), and the slopes into ``slopes`` (n,).
+def losses_and_slopes(loss, y, z, shift, weight, slopes):
+    """Sum of the weighted losses at the scores ``z + shift``, and the slopes into ``slopes`` (n,).
 
-    ``weight`` (n,) may be None, and ``slopes`` may be ``z`` itself.
+    ``weight`` (n,) and ``slopes`` may be None, and ``slopes`` may be ``z`` itself.
     """
     total = 0.0
     for i in range(z.size):
-        truth, score = y[i], z[i]
+        truth, score = y[i], z[i] + shift
         factor = 1.0 if weight is None else weight[i]
         total += factor * value(loss, truth, score)
-        slopes[i] = factor * derivative(loss, truth, score)
-    return total
-
-
-@njit
-def sum_losses(loss, y, z, shift, weight):
-    """Sum of the weighted losses at the scores ``z + shift``."""
-    total = 0.0
-    for i in range(z.size):
-        factor = 1.0 if weight is None else weight[i]
-        total += factor * value(loss, y[i], z[i] + shift)
+        if slopes is not None:
+            slopes[i] = factor * derivative(loss, truth, score)
     return total
 
 

@@ -187,7 +187,7 @@ class Minimisation(FrankWolfe):
                 return
         point = self.iterate.point
         self.value, (self.gradient,) = checked_derivatives(
-            self._derivatives(point), [("gradient", point)], self.n_iter, "objective"
+            self._derivatives(point), [("gradient", point)], "objective"
         )
         self.iterate.look(self.gradient)
 
@@ -287,30 +287,19 @@ class Minimisation(FrankWolfe):
     def _checked_image(self, point):
         if is_ours(self.objective):
             return self.objective.image(point)
-        image = check.array(self.objective.image(point), "the image of objective")
-        if image.ndim != 1 or (self.image is not None and image.shape != self.image.shape):
-            raise ValueError(f"the image of objective must be a vector, got shape {image.shape}")
-        return image
+        size = None if self.image is None else self.image.size
+        return check.vector(self.objective.image(point), "the image of objective", size)
 
 
-def checked_derivatives(answer, wanted, n_iter, who="function"):
-    """Value and gradients of a user's function; ``wanted`` are their names and shaped arrays."""
-    names = ", ".join(name for name, _ in wanted)
-    if not (isinstance(answer, (tuple, list)) and len(answer) == 1 + len(wanted)):
-        raise ValueError(f"{who} must return (value, {names}), got {answer!r}")
-    value, *gradients = answer
+def checked_derivatives(answer, wanted, who="function"):
+    """Value and gradients of a user's function; ``wanted`` are their names and points."""
+    parts = ", ".join(["value", *(name for name, _ in wanted)])
+    value, *gradients = check.unpacked(answer, parts, who)
     if isinstance(value, np.ndarray) and value.size == 1:
         value = value.item()
-    if not isinstance(value, Real):
-        raise ValueError(f"{who} must return a number as value, got {value!r}")
-    is_finite = math.isfinite(value)
-    for i, (name, like) in enumerate(wanted):
-        gradients[i] = gradient = check.array(gradients[i], f"{name} of {who}", finite=None)
-        if gradient.shape != like.shape:
-            raise ValueError(
-                f"{who} returned a {name} of shape {gradient.shape}, expected {like.shape}"
-            )
-        is_finite = is_finite and np.isfinite(gradient).all()
-    if not is_finite:
-        raise ValueError(f"{who} returned NaN or infinity after {max(n_iter, 0)} steps")
-    return float(value), gradients
+    if not (isinstance(value, Real) and math.isfinite(value)):
+        raise ValueError(f"{who} must return a finite number as value, got {value!r}")
+    return float(value), [
+        check.vector(gradient, f"{name} of {who}", point.size)
+        for gradient, (name, point) in zip(gradients, wanted)
+    ]

@@ -64,14 +64,12 @@ class Correction(Minimisation):
 class QuadraticCorrection(Correction):
     """The same in closed form, for quadratic objectives: by the inner products of all atoms.
 
-    With ``affine`` a step goes to the minimum over the affine hull of the atoms as far as weights
-    stay positive, as the min-norm-point method does; else to the minimum over their hull.
+    With "min_norm_point" a step goes to the minimum over the affine hull of the atoms as far as
+    weights stay positive; with "fully_corrective" to the minimum over their hull.
     """
 
-    def __init__(self, objective, domain, *, affine=False, **options):
-        variant = "min_norm_point" if affine else "fully_corrective"
-        super().__init__(objective, domain, variant=variant, rule=None, **options)
-        self.affine = affine
+    def __init__(self, objective, domain, **options):
+        super().__init__(objective, domain, rule=None, **options)
         atoms = self.iterate.active.atoms
         self.rows = np.array([objective.image(atom) for atom in atoms])
         self.gram = np.array([objective.inner(row, self.rows) for row in self.rows])
@@ -81,7 +79,7 @@ class QuadraticCorrection(Correction):
     def corrected(self, weights):
         if len(weights) > len(self.rows):
             self._append(self.objective.image(self.iterate.atom))
-        if self.affine:
+        if self.variant == "min_norm_point":
             # Linear functions have inner products of zero.
             scale = max(np.diagonal(self.gram).max(), FLAT * np.abs(self.products).max(), 1e-300)
             return nearest_mean(weights, self.gram / scale, self.products / scale)
@@ -299,7 +297,7 @@ class ScanRun(Minimisation):
             self._hand_over()
         active = self.iterate.active
         follower = QuadraticCorrection(
-            self.objective, self.iterate.domain, affine=True, refresh=self._refresh,
+            self.objective, self.iterate.domain, variant="min_norm_point", refresh=self._refresh,
             combination=(active.atoms, active.weights), tol=None if self._is_relative else self.tol,
         )  # fmt: skip
         follower.iterate.n_calls = self.iterate.n_calls

@@ -1,7 +1,6 @@
 """A point of a domain, what its oracle answers there, and steps from it."""
 
 import math
-from numbers import Integral
 
 import numpy as np
 
@@ -150,8 +149,7 @@ def start_of(domain, name, point=None, known=False, size=None):
     if not isinstance(atom, Atom):
         atom = check.numbers(atom, which)
     size = getattr(domain, "size", atom.size)
-    if not isinstance(size, Integral) or size < (0 if known else 1):
-        raise ValueError(f"the size of {_of(name)} must be a positive integer, got {size!r}")
+    size = check.integer(size, f"the size of {_of(name)}", 0 if known else 1)
     shape = atom.shape if isinstance(atom, np.ndarray) else (atom.size,)
     if shape != (size,):
         raise ValueError(f"{which} must be a vector of length {size}, got shape {shape}")

@@ -140,12 +140,11 @@ def minimize_frank_wolfe(
     tol = check.optional(check.not_negative)(tol, "tol")
     convex, positive = check.flag(convex, "convex"), check.optional(check.positive)
     lipschitz, curvature = positive(lipschitz, "lipschitz"), positive(curvature, "curvature")
-    accuracy = check.number(lmo_accuracy, "lmo_accuracy")
-    if not 0.0 < accuracy <= 1.0:
-        raise ValueError(f"lmo_accuracy must be above 0 and at most 1, got {lmo_accuracy!r}")
+    check.within(0.0, 1.0, "right")(lmo_accuracy, "lmo_accuracy")
+    accuracy = float(lmo_accuracy)
     max_iter = check.integer(max_iter, "max_iter", 1)
     variant, step_size = choose(objective, domain, variant, step_size, convex)
-    point, combination = _split_start(start, variant)
+    point, combination = _split_start(start)
     options = {
         "start": point, "combination": combination, "tol": tol, "accuracy": accuracy,
         "refresh": REFRESH,
@@ -263,8 +262,7 @@ def _rule(objective, domain, variant, step_size, lipschitz, curvature, convex):
 
 def _corrective(objective, domain, variant, convex, options):
     if convex and in_closed_form(objective):
-        affine = variant == "min_norm_point"
-        return QuadraticCorrection(objective, domain, affine=affine, **options)
+        return QuadraticCorrection(objective, domain, variant=variant, **options)
     if variant == "min_norm_point":
         raise ValueError(
             "variant='min_norm_point' needs a convex quadratic object of "
@@ -288,7 +286,7 @@ def check_problem(objective, domain):
         )
 
 
-def _split_start(start, variant):
+def _split_start(start):
     if isinstance(start, OptimizeResult):
         if start.get("atoms") is not None:
             return None, (start["atoms"], start["weights"])

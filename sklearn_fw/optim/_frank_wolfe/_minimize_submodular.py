@@ -116,7 +116,7 @@ def minimize_submodular(
     bound = Rounding(bases, integer_valued, normalize)
     tol = GAP * bound.size if tol is None else check.not_negative(tol, "tol")
     if variant == "min_norm_point":
-        run = Corrected(bases, bound, affine=True)
+        run = Corrected(bases, bound, variant=variant)
     else:
         rule = named_rule("exact")
         run = Stepwise(bases, bound, variant=variant, rule=rule, refresh=REFRESH)
