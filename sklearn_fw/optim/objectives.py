@@ -423,10 +423,12 @@ class LinearMap:
         if not (self._is_alone and sp.issparse(self.A)):
             return self.image(atom.to_array())
         if self._places is None or self._places[0] != atom.right.size:
-            self._places = atom.right.size, *np.divmod(self._entries.indices, atom.right.size)
-        _, rows, columns = self._places
+            rows_of_A = np.repeat(np.arange(self.A.shape[0]), np.diff(self._entries.indptr))
+            places = np.divmod(self._entries.indices, atom.right.size)
+            self._places = atom.right.size, rows_of_A, *places
+        _, rows_of_A, rows, columns = self._places
         values = atom.left[rows] * atom.right[columns] * self._entries.data
-        return np.bincount(self._row_of_entry, weights=values, minlength=self.n_image)
+        return np.bincount(rows_of_A, weights=values, minlength=self.n_image)
 
     def column(self, j):
         if not sp.issparse(self.A):
@@ -441,10 +443,6 @@ class LinearMap:
     @cached_property
     def _entries(self):
         return self.A.tocsr()
-
-    @cached_property
-    def _row_of_entry(self):
-        return np.repeat(np.arange(self.A.shape[0]), np.diff(self._entries.indptr))
 
     def largest_square(self, weight):
         """The largest squared singular value with weighted rows, or a bound on it."""

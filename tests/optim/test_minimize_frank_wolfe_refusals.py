@@ -36,7 +36,7 @@ class Answers(domains.Domain):
     [
         (lambda g: np.full(3, np.nan), "what the lmo of domain returned must be finite"),
         (lambda g: None, "what the lmo of domain returned must hold real numbers only"),
-        (lambda g: np.zeros(2), r"the lmo of domain returned shape \(2,\), expected \(3,\)"),
+        (lambda g: np.zeros(2), r"what the lmo of domain returned must have shape \(3,\), got"),
         (lambda g: -1e3 * g, "a point that its contains\\(\\) refuses"),
         (lambda g: np.array([0.0, 1.0, 0.0]), "worse than the current one"),
     ],
@@ -77,7 +77,7 @@ def test_functions_that_are_none(answer, message):
     ("options", "message"),
     [
         ({"start": [1.0, 1.0, 1.0]}, "the start is not in domain"),
-        ({"start": [1.0, 0.0]}, r"the start must be a vector of length 3, got shape \(2,\)"),
+        ({"start": [1.0, 0.0]}, r"the start must have shape \(3,\), got \(2,\)"),
         ({"start": (np.eye(3), [0.5, 0.5])}, r"weights of start.shape == \(2,\), expected \(3,\)"),
         ({"start": (np.eye(3), [1.0, -1.0, 1.0])}, "weights of start must not be negative"),
         ({"lmo_accuracy": 0.0}, "lmo_accuracy == 0.0, must be > 0"),

@@ -296,16 +296,12 @@ def conjugate(code, param, y, s):
         return s * (0.5 * s + y)
     if code == SQUARED_EPSILON_INSENSITIVE:
         return s * (0.25 * s + y) + param * abs(s)
-    if code == HUBER:
-        if abs(s) > param * (1.0 + TOLERANCE):
+    if code in (HUBER, EPSILON_INSENSITIVE):
+        steepest = param if code == HUBER else 1.0
+        if abs(s) > steepest * (1.0 + TOLERANCE):
             return np.inf
-        s = min(param, max(-param, s))
-        return s * (0.5 * s + y)
-    if code == EPSILON_INSENSITIVE:
-        if abs(s) > 1.0 + TOLERANCE:
-            return np.inf
-        s = min(1.0, max(-1.0, s))
-        return s * y + param * abs(s)
+        s = min(steepest, max(-steepest, s))
+        return s * (0.5 * s + y) if code == HUBER else s * y + param * abs(s)
 
     u = -y * s  # minus the slope in the margin
     steepest = np.inf if code == SQUARED_HINGE else (4.0 if code == MODIFIED_HUBER else 1.0)

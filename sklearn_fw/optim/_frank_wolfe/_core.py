@@ -27,12 +27,20 @@ SHARE, FLOOR = 1e-6, 1e-8
 KINDS = {"fw": FW, "away": AWAY, "pairwise": PAIRWISE}
 
 
+def total_of(name):
+    """The sum over all iterates, as a property."""
+    return property(lambda self: sum([getattr(iterate, name) for iterate in self.iterates]))
+
+
 class FrankWolfe(IterativeMethod):
     """The certificate of the current point, then a step from it."""
 
     measures = True  # whether the rule may ask for lengths, which cost a pass over the points
     accuracy = 1.0  # share of the true gap that the answers have at least
     tol = 0.0
+
+    gap, slack = total_of("gap"), total_of("slack")
+    away_gap, n_atoms, n_calls = total_of("away_gap"), total_of("n_atoms"), total_of("n_calls")
 
     def __init__(self, iterates, variant, rule):
         self.iterates, self.variant, self.rule = iterates, variant, rule
@@ -81,16 +89,11 @@ class FrankWolfe(IterativeMethod):
             for iterate in self._refining:
                 iterate.answer()
 
-    @property
-    def slack(self):
-        return sum([iterate.slack for iterate in self.iterates])
-
     def row(self):
         known = math.isfinite(self.dual_gap)  # not where an oracle has no bound
         row = {
-            "n_oracle_calls": sum([iterate.n_calls for iterate in self.iterates]),
-            "objective": self.value, "dual_gap": self.dual_gap if known else None,
-            "step_size": self.step_length,
+            "n_oracle_calls": self.n_calls, "objective": self.value,
+            "dual_gap": self.dual_gap if known else None, "step_size": self.step_length,
         }  # fmt: skip
         if self.dual_gap != self.gap:
             row["estimated_gap"] = self.gap
@@ -98,18 +101,6 @@ class FrankWolfe(IterativeMethod):
             row["pairwise_gap"] = self.gap + self.away_gap
             row["n_good"], row["n_away"], row["n_drop"] = self.n_good, self.n_away, self.n_drop
         return row
-
-    @property
-    def gap(self):
-        return sum([iterate.gap for iterate in self.iterates])
-
-    @property
-    def away_gap(self):
-        return sum([iterate.away_gap for iterate in self.iterates])
-
-    @property
-    def n_atoms(self):
-        return sum([iterate.n_atoms for iterate in self.iterates])
 
     def advance(self):
         kind, gap, away_gap = KINDS.get(self.variant, FW), self.gap, self.away_gap

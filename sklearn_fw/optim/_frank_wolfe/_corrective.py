@@ -105,11 +105,6 @@ class QuadraticCorrection(Correction):
         else:
             self.refresh()
 
-    def refresh(self):
-        self._n_moves = 0
-        self.iterate.refresh()
-        self.image = self.objective.image(self.iterate.point)
-
 
 # Added to the diagonal, as a share of its largest entry. Where the quadratic is flat, steps then
 # are long instead of infinite, and end where a weight becomes zero.
@@ -160,14 +155,10 @@ class HullProjection:
                 )
                 return z, n_calls
             before = square
-            self._include(atom, p)
-
-    def _include(self, atom, p):
-        if self.active.include(atom) < len(self.gram):
-            return  # it was there
-        x = atom.to_array()
-        self.gram = _bordered(self.gram, self.active.scores(x))
-        self.products = np.append(self.products, x @ p)
+            if self.active.include(atom) == len(self.gram):  # a new one
+                x = atom.to_array()
+                self.gram = _bordered(self.gram, self.active.scores(x))
+                self.products = np.append(self.products, x @ p)
 
     def _correct(self):
         weights = nearest_mean(self.active.weights, self.gram, self.products)
@@ -320,9 +311,8 @@ class ScanRun(Minimisation):
 
     def _numbers_of(self, atoms):
         if self.points is not None:
-            known = {}
-            for i in range(self.points.shape[0]):
-                known.setdefault(self._atom_of(i).key, i)
+            numbers = reversed(range(self.points.shape[0]))  # of equal points the first counts
+            known = {self._atom_of(i).key: i for i in numbers}
             found = [known.get(atom.key) for atom in atoms]
         else:
             size = self.iterate.domain.size

@@ -150,9 +150,6 @@ def start_of(domain, name, point=None, known=False, size=None):
         atom = check.numbers(atom, which)
     size = getattr(domain, "size", atom.size)
     size = check.integer(size, f"the size of {_of(name)}", 0 if known else 1)
-    shape = atom.shape if isinstance(atom, np.ndarray) else (atom.size,)
-    if shape != (size,):
-        raise ValueError(f"{which} must be a vector of length {size}, got shape {shape}")
     atom = as_atom(atom, size, which)
     if given and not known and _is_outside(domain, atom.to_array()):
         raise ValueError(f"{which} is not in {_of(name)}")

@@ -181,7 +181,7 @@ def _patient(run, max_iter, verbose, callback):
 
         def end():
             nonlocal is_asked
-            is_asked = watch is not None and watch()
+            is_asked = watch()
             return is_asked or is_enough()
 
         left = max_iter - history.n_iter
@@ -233,7 +233,9 @@ def in_closed_form(objective):
     return isinstance(objective, Objective) and objective.is_quadratic
 
 
-def _rule(objective, domain, variant, step_size, lipschitz, curvature, convex):
+def _rule(
+    objective, domain, variant, step_size, lipschitz=None, curvature=None, convex=True
+):  # fmt: skip
     if isinstance(step_size, str):
         if step_size == "exact" and not is_quadratic(objective):
             raise ValueError(

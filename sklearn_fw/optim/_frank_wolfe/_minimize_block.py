@@ -137,7 +137,7 @@ def minimize_block_frank_wolfe(
     end = end_of(callback, run.state)
     outcome = run_to_end(
         run, tol=None, max_iter=max_iter, time_limit=time_limit, verbose=verbose,
-        end=None if end is None else lambda: not run.n_iter % run.gap_every and end(),
+        end=lambda: not run.n_iter % run.gap_every and end(),
     )  # fmt: skip
     return _result(run, outcome, *map(_common, zip(*choices)))
 
@@ -276,9 +276,8 @@ class BlockMinimisation(Minimisation):
 
 class Block(FrankWolfe):
     def __init__(self, run, iterate, block, variant, step_size):
-        rule = self.shrinking if check.is_named(step_size, "universal") else _rule(
-            run.objective, None, variant, step_size, None, None, True
-        )  # fmt: skip
+        is_universal = check.is_named(step_size, "universal")
+        rule = self.shrinking if is_universal else _rule(run.objective, None, variant, step_size)
         super().__init__([iterate], variant, rule)
         self.run, self.block, self.ahead = run, block, None
 

@@ -123,7 +123,7 @@ def minimize_submodular(
     asks = end_of(callback, lambda: OptimizeResult(**run.bound.fields(), nit=run.n_iter + 1))
     outcome = run_to_end(
         run, tol=tol, max_iter=max_iter, time_limit=time_limit, verbose=verbose,
-        end=lambda: (asks is not None and asks()) or run.is_stuck,
+        end=lambda: asks() or run.is_stuck,
     )  # fmt: skip
     fields = fields_of(outcome, bound.dual_gap, tol)
     if run.is_stuck and not outcome.converged:

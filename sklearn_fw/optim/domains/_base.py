@@ -266,15 +266,12 @@ def _short(array):
 
 
 def as_atom(answer, size, who):
-    """The atom that ``who`` gave, or that of an array, copied; ``size`` None for any length."""
+    """An atom, or that of an array, copied; ``size`` None for any length."""
     if isinstance(answer, Atom):
-        if size is not None and answer.size != size:
-            raise ValueError(f"{who} returned shape ({answer.size},), expected ({size},)")
+        if size not in (None, answer.size):
+            raise ValueError(f"{who} must have shape ({size},), got ({answer.size},)")
         return answer
-    array = check.array(answer, f"what {who} returned")
-    if array.ndim != 1 or array.size != (size if size is not None else max(array.size, 1)):
-        expected = "a vector" if size is None else f"({size},)"
-        raise ValueError(f"{who} returned shape {array.shape}, expected {expected}")
+    array = check.shaped(answer, who, "size" if size is None else size)
     places = np.flatnonzero(array != 0.0)
     if len(places) > FEW * array.size:
         return DenseAtom(array)
@@ -415,7 +412,8 @@ def ask(domain, gradient, who, last=None, accuracy=None):
     if is_ours(domain) and "lmo" not in vars(domain):
         return domain.lmo(gradient, **more)
     # A copy goes out: an oracle that writes to it must not change the gap.
-    atom = as_atom(domain.lmo(gradient.copy(), **more), gradient.size, f"the lmo of {who}")
+    answer = domain.lmo(gradient.copy(), **more)
+    atom = as_atom(answer, gradient.size, f"what the lmo of {who} returned")
     for name in ("value", "bound"):
         number = getattr(atom, name)
         if number is not None and not number <= np.inf:

@@ -196,6 +196,8 @@ class Flows(_Network):
     """
 
     def __init__(self, graph, demand="demand", capacity="capacity"):
+        import networkx as nx
+
         super().__init__(graph)
         self.size = len(self.edges)
         if not self.size:
@@ -212,7 +214,12 @@ class Flows(_Network):
         sent = np.maximum(self.demand, 0.0).sum()
         limits = self.capacity[np.isfinite(self.capacity)]
         self._limit = np.minimum(self.capacity, sent + limits.sum())
-        self._check_bounded(graph)
+        endless = [edge for edge, limit in zip(self.edges, self.capacity) if limit == np.inf]
+        if not nx.is_directed_acyclic_graph(graph.edge_subgraph(endless)):
+            raise ValueError(
+                "graph has a cycle of edges without capacity, so flows are not bounded: give each "
+                "cycle an edge with one"
+            )
         if self._flow(np.zeros(self.size)) is None:
             raise ValueError(
                 "no flow meets all of demand: capacities are too small, or nodes cannot be reached"
@@ -245,16 +252,6 @@ class Flows(_Network):
             name = f"capacity of {edge!r}" if isinstance(capacity, str) else "capacity"
             checked[place] = np.inf if endless else check.not_negative(limit, name)
         return checked
-
-    def _check_bounded(self, graph):
-        import networkx as nx
-
-        endless = [edge for edge, limit in zip(self.edges, self.capacity) if limit == np.inf]
-        if not nx.is_directed_acyclic_graph(graph.edge_subgraph(endless)):
-            raise ValueError(
-                "graph has a cycle of edges without capacity, so flows are not bounded: give each "
-                "cycle an edge with one"
-            )
 
     @property
     def diameter(self):

@@ -34,7 +34,7 @@ class _Marginals(Domain):
                 f"n_states must hold a positive integer for each node, got {n_states!r:.80}"
             )
         self.edges = check_edges(edges, len(given), "nodes")
-        if given.sum() + given[self.edges].prod(axis=1).sum() > MOST:
+        if given.sum() > MOST or given[self.edges].prod(axis=1).sum() > MOST:
             raise ValueError(f"n_states and edges make points of more than {MOST:g} numbers")
         self.n_states = given.astype(np.int64)
         self.parts = FlatParts(self.n_states, self.edges)

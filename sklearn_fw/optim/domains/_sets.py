@@ -385,13 +385,14 @@ class Product(Projectable):
         for domain, block in zip(self.domains, self.blocks):
             # A copy, since a domain of the user may write to what it gets.
             answer = domain.project(x[block].copy())
-            atom = base.as_atom(answer, domain.size, f"project of {domain!r}")
+            atom = base.as_atom(answer, domain.size, f"what project of {domain!r} returned")
             nearest[block] = atom.to_array()
         return nearest
 
     def start(self):
-        parts = [base.as_atom(d.start(), d.size, f"start of {d!r}") for d in self.domains]
-        return base.ProductAtom(parts)
+        return base.ProductAtom(
+            [base.as_atom(d.start(), d.size, f"what start of {d!r} returned") for d in self.domains]
+        )
 
     def __repr__(self):
         return f"Product({', '.join(map(repr, self.domains))})"
