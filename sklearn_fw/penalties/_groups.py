@@ -71,9 +71,8 @@ class GroupForm(Form):
             return np.sqrt(self._sums(u * u))
 
     def _steps(self, step_size):
-        step = step_sizes(step_size, self.n_features)
-        if not step.ndim:
-            return step
+        """The step of each group."""
+        step = np.broadcast_to(step_sizes(step_size, self.n_features), self.labels.shape)
         steps = step[self.members[self.start[:-1]]]
         if np.any(steps[self.labels[self.members]] != step[self.members]):
             raise ValueError("step_size must be the same for all features of a group")
@@ -82,8 +81,7 @@ class GroupForm(Form):
     def prox(self, w, step_size):
         x = self._point(w).copy()
         check.magnitude(x, "w")  # norms are divisors
-        steps = np.broadcast_to(self._steps(step_size), self.weights.shape).copy()
-        rows = x.reshape(len(x), -1)
+        steps, rows = self._steps(step_size), x.reshape(len(x), -1)
         prox_kernels.prox_groups(
             self.code, self.params, self.weights, self.start, self.members, steps, rows
         )
@@ -201,7 +199,7 @@ class PythonForm(GroupForm):
 
     def prox(self, w, step_size):
         x = self._point(w).copy()
-        steps = np.broadcast_to(self._steps(step_size), self.weights.shape)
+        steps = self._steps(step_size)
         for group, members in enumerate(self._groups):
             u = x[members]
             x[members] = self.group_prox(u.ravel(), steps[group], group).reshape(u.shape)
