@@ -353,11 +353,9 @@ def resolve_loss(loss, task, *, smooth=False, names=tuple(NAMED)):
             f"for {task} choose one of {', '.join(map(repr, fitting))}"
         )
     if smooth and resolved.smoothness == np.inf:
-        name = type(resolved).__name__
-        is_ours = isinstance(resolved, CompiledLoss)
-        fault = (
-            f"loss={loss!r} is not smooth" if is_ours else f"smoothness of {name} must be finite"
-        )
+        fault = f"smoothness of {type(resolved).__name__} must be finite"
+        if isinstance(resolved, CompiledLoss):
+            fault = f"loss={loss!r} is not smooth"
         raise ValueError(
             f"{fault}; choose one of {', '.join(map(repr, fitting))}, or an averaged subgradient "
             f"method"
