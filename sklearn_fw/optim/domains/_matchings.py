@@ -152,8 +152,7 @@ class Matchings(Described):
 
     def lmo(self, gradient):
         gradient = self._vector(gradient, "gradient")
-        places = self._best(-gradient, self.perfect)
-        return SparseAtom(self.size, np.sort(places) if len(places) else [])
+        return SparseAtom(self.size, self._best(-gradient, self.perfect))
 
     def _best(self, weights, largest):
         """Entries of the heaviest matching, or of the heaviest of those with the most pairs."""
