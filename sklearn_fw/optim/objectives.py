@@ -130,12 +130,7 @@ class Objective(ABC):
 
     def _matrix_adjoint(self, slopes, shape):
         """The gradient in x for oracles that take matrices, sparse where it has few entries."""
-        del shape
         return self.adjoint(slopes)
-
-    def _step_along(self, image, ahead, slope, longest, guess):
-        """Step of least value along an image and slope there, or None: for `knows_lines`."""
-        raise NotImplementedError
 
     def __call__(self, x):
         """Value and gradient at x: a float, and an array of shape (size,)."""
@@ -285,6 +280,7 @@ class Composite(Objective):
         return float(value), slopes.ravel()
 
     def _step_along(self, image, ahead, slope, longest, guess):
+        """Step of least value along an image and slope there, or None: for `knows_lines`."""
         return self._newton_step(image, ahead, slope, longest, guess, np.zeros(1), False)
 
     def _newton_step(self, image, ahead, slope, longest, guess, shifts, fits):

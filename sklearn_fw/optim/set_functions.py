@@ -302,9 +302,7 @@ class CutFunction(SubmodularFunction):
         ranks = self._ranks(order)
         forth = ranks[self._tails] < ranks[self._heads]
         # An edge joins the cut with its first end and leaves it with the other one.
-        gained = self._weights * forth if self.directed else np.where(
-            forth, self._weights, -self._weights
-        )  # fmt: skip
+        gained = np.where(forth, self._weights, 0.0 if self.directed else -self._weights)
         ends = self._tails, self._heads
         tails, heads = (np.bincount(end, gained, minlength=self.size) for end in ends)
         return tails - heads

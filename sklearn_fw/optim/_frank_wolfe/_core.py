@@ -2,6 +2,7 @@
 
 import math
 from abc import abstractmethod
+from functools import partial
 from numbers import Real
 
 import numpy as np
@@ -253,15 +254,13 @@ class Minimisation(FrankWolfe):
             self.image = self.image + self.step_length * self._ahead
 
     def line(self, kind):
-        iterate = self.iterate
+        iterate, direction = self.iterate, partial(self.iterate.direction, kind)
         if self.image is None:
-            return Line(self.objective, iterate.point, self.value, lambda: iterate.direction(kind))
+            return Line(self.objective, iterate.point, self.value, direction)
         base = self.image if kind == FW else self.image_of(iterate.active.atom(iterate.worst))
         front = self.image if kind == AWAY else self.image_of(iterate.atom)
         self._ahead = front - base
-        return ImageLine(
-            self.objective, self.image, self._ahead, self.value, lambda: iterate.direction(kind)
-        )
+        return ImageLine(self.objective, self.image, self._ahead, self.value, direction)
 
     def image_of(self, atom):
         """The image of an atom, kept as long as the atom is in use where it costs a product."""

@@ -29,9 +29,8 @@ class Correction(Minimisation):
         before = active.weights.copy()
         weights = self.corrected(before)
         self.step_length = 0.5 * float(np.abs(weights - before).sum())
-        n_before = len(active)
         kept = active.reweigh(weights)
-        self.n_drop += n_before - len(active)
+        self.n_drop += len(weights) - len(kept)
         self.n_good += 1
         self.land(kept)
 

@@ -61,7 +61,6 @@ class Line:
 
     def root(self, slope, longest, guess):
         """Step of least value and slope there, where that is known faster than by trials."""
-        del slope, longest, guess
         return None
 
 
