@@ -358,17 +358,17 @@ class WithoutConjugate(LargestEntry):
         (
             lambda: bound(GroupLasso([[0]], [1.0, 2.0])),
             ValueError,
-            "group_weights has shape (2,), expected one weight for each of the 1 groups",
+            "group_weights must have shape (1,), got (2,)",
         ),
         (
             lambda: bound(GroupLasso([[0]], [-1.0])),
             ValueError,
-            "group_weights must be finite and not negative",
+            "group_weights must not be negative",
         ),
         (
             lambda: bound(Misshapen([[0, 1]])).prox(np.zeros(5), 1.0),
             ValueError,
-            "group_prox of Misshapen returned shape (1,) for group 0, expected (2,)",
+            "group_prox of Misshapen returned for group 0 must have shape (2,), got (1,)",
         ),
         (
             lambda: bound(WithoutConjugate()).conjugate(np.zeros(5)),

@@ -1,5 +1,7 @@
 """Ragged samples kept in one buffer."""
 
+from itertools import pairwise
+
 import numpy as np
 import scipy.sparse as sp
 from sklearn.utils import _safe_indexing
@@ -274,6 +276,10 @@ def writable(array, dtype=np.float64):
 
 def starts_of(lengths):
     return np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)])
+
+
+def slices_of(lengths):
+    return [slice(*ends) for ends in pairwise(starts_of(lengths).tolist())]
 
 
 def length_of(items, name):

@@ -88,10 +88,10 @@ class CompiledLoss(Loss):
         return losses.Formula(self.code, self.parameter)
 
     def _total(self, y, z, shift, weight):
-        return sums.sum_losses(self._formula(), y, z, float(shift), weight)
+        return sums.losses_and_slopes(self._formula(), y, z, float(shift), weight, None)
 
     def _total_and_slopes(self, y, z, weight, slopes):
-        return sums.losses_and_slopes(self._formula(), y, z, weight, slopes)
+        return sums.losses_and_slopes(self._formula(), y, z, 0.0, weight, slopes)
 
     def _slope_total(self, y, z, shift, weight):
         return sums.sum_slopes(self._formula(), y, z, shift, weight)
@@ -165,10 +165,13 @@ class MultinomialLogLoss(CompiledLoss):
         # The kernel would read and write outside of its arrays.
         if np.any((label != y) | (label < 0) | (label >= n_classes)):
             raise ValueError(f"y must hold indices of classes, integers from 0 to {n_classes - 1}")
-        rows = x.reshape(-1, n_classes)
-        out = np.empty(rows.shape if quantity == "derivative" else len(rows))
-        getattr(losses, f"softmax_{quantity}s")(label.reshape(-1), rows, out)
-        return out.reshape(x.shape if quantity == "derivative" else y.shape)[()]
+        rows, label = x.reshape(-1, n_classes), label.reshape(-1)
+        out, slopes = np.empty(len(rows)), np.empty(rows.shape)
+        if quantity == "conjugate":
+            losses.softmax_conjugates(label, rows, out)
+        else:
+            losses.softmax_losses(label, rows, out, slopes)
+        return slopes.reshape(x.shape) if quantity == "derivative" else out.reshape(y.shape)[()]
 
     def probability(self, z):
         """Probabilities of the classes, of shape (n_samples, n_classes); rows sum to one.
@@ -350,11 +353,9 @@ def resolve_loss(loss, task, *, smooth=False, names=tuple(NAMED)):
             f"for {task} choose one of {', '.join(map(repr, fitting))}"
         )
     if smooth and resolved.smoothness == np.inf:
-        name = type(resolved).__name__
-        is_ours = isinstance(resolved, CompiledLoss)
-        fault = (
-            f"loss={loss!r} is not smooth" if is_ours else f"smoothness of {name} must be finite"
-        )
+        fault = f"smoothness of {type(resolved).__name__} must be finite"
+        if isinstance(resolved, CompiledLoss):
+            fault = f"loss={loss!r} is not smooth"
         raise ValueError(
             f"{fault}; choose one of {', '.join(map(repr, fitting))}, or an averaged subgradient "
             f"method"

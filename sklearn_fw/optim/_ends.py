@@ -17,9 +17,9 @@ def run_to_end(run, *, tol, max_iter, time_limit, verbose, end=None):
 
 
 def end_of(callback, state):
-    """The check for an end after each iteration, or None; ``state()`` is for the callback."""
+    """The check for an end after each iteration; ``state()`` is for the callback."""
     if callback is None:
-        return None
+        return lambda: False
     if not callable(callback):
         raise TypeError(f"callback must be callable or None, got {callback!r}")
 

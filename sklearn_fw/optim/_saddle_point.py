@@ -165,7 +165,7 @@ def solve_saddle_point(
     return OptimizeResult(
         x=best.x, y=best.y, fun=best.fun, dual_gap=best.dual_gap,
         x_last=run.x, y_last=run.y, dual_gap_last=run.dual_gap,
-        n_oracle_calls=sum(side.n_calls for side in sides), n_away=run.n_away,
+        n_oracle_calls=run.n_calls, n_away=run.n_away,
         n_drop=run.n_drop, **combination_of(side_x), **combination_of(side_y),
         **fields_of(outcome, best.dual_gap, tol),
     )  # fmt: skip
@@ -213,7 +213,7 @@ class SaddleRun(FrankWolfe):
     def gradients(self):
         wanted = [("gradient_x", self.x), ("gradient_y", self.y)]
         answer = self.function(self.x, self.y)
-        value, (gradient_x, gradient_y) = checked_derivatives(answer, wanted, self.n_iter)
+        value, (gradient_x, gradient_y) = checked_derivatives(answer, wanted)
         return value, (gradient_x, -gradient_y)
 
     def look(self):

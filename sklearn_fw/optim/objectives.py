@@ -5,6 +5,7 @@ image they move it with every step by that of one atom, and search along a line 
 with the matrix.
 """
 
+import math
 from abc import ABC, abstractmethod
 from functools import cached_property
 
@@ -129,12 +130,7 @@ class Objective(ABC):
 
     def _matrix_adjoint(self, slopes, shape):
         """The gradient in x for oracles that take matrices, sparse where it has few entries."""
-        del shape
         return self.adjoint(slopes)
-
-    def _step_along(self, image, ahead, slope, longest, guess):
-        """Step of least value along an image and slope there, or None: for `knows_lines`."""
-        raise NotImplementedError
 
     def __call__(self, x):
         """Value and gradient at x: a float, and an array of shape (size,)."""
@@ -142,9 +138,7 @@ class Objective(ABC):
         return value, self.adjoint(slopes)
 
     def _vector(self, x, name):
-        x = check.vector(x, name, self.size)
-        check.magnitude(x, name)
-        return np.ascontiguousarray(x)
+        return np.ascontiguousarray(check.shaped(x, name, self.size))
 
     def __repr__(self):
         return f"{type(self).__name__}(size={self.size})"
@@ -275,10 +269,7 @@ class Composite(Objective):
     def _losses(self, z):
         if self._is_function:
             value, slopes = self.loss(z)
-            slopes = check.array(slopes, "slopes of loss", finite=None)
-            if slopes.shape != z.shape:
-                raise ValueError(f"loss returned slopes of shape {slopes.shape} for {z.shape}")
-            return value, slopes
+            return value, check.vector(slopes, "slopes of loss", z.size)
         if self.is_quadratic:
             residual = z - self.y
             slopes = self._weight * residual
@@ -289,6 +280,7 @@ class Composite(Objective):
         return float(value), slopes.ravel()
 
     def _step_along(self, image, ahead, slope, longest, guess):
+        """Step of least value along an image and slope there, or None: for `knows_lines`."""
         return self._newton_step(image, ahead, slope, longest, guess, np.zeros(1), False)
 
     def _newton_step(self, image, ahead, slope, longest, guess, shifts, fits):
@@ -413,9 +405,7 @@ class LinearMap:
         return used, self.A[:, used].T.tocsr()
 
     def _image_of_few(self, places, values):
-        if self._is_alone:
-            if len(places) == 1:
-                return self.column(int(places[0])) * values[0]
+        if self._is_alone and len(places) > 1:
             return self._columns[:, places] @ values
         image = np.zeros((self.A.shape[0], self.n_outputs))
         for place, value in zip(places.tolist(), values.tolist()):
@@ -429,18 +419,18 @@ class LinearMap:
         if not (self._is_alone and sp.issparse(self.A)):
             return self.image(atom.to_array())
         if self._places is None or self._places[0] != atom.right.size:
-            self._places = atom.right.size, *np.divmod(self._entries.indices, atom.right.size)
-        _, rows, columns = self._places
+            rows_of_A = np.repeat(np.arange(self.A.shape[0]), np.diff(self._entries.indptr))
+            places = np.divmod(self._entries.indices, atom.right.size)
+            self._places = atom.right.size, rows_of_A, *places
+        _, rows_of_A, rows, columns = self._places
         values = atom.left[rows] * atom.right[columns] * self._entries.data
-        return np.bincount(self._row_of_entry, weights=values, minlength=self.n_image)
+        return np.bincount(rows_of_A, weights=values, minlength=self.n_image)
 
     def column(self, j):
         if not sp.issparse(self.A):
-            return self.A[:, j].copy()
-        columns, dense = self._columns, np.zeros(self.A.shape[0])
-        span = slice(columns.indptr[j], columns.indptr[j + 1])
-        np.add.at(dense, columns.indices[span], columns.data[span])
-        return dense
+            return self.A[:, j]
+        columns, span = self._columns, slice(*self._columns.indptr[j : j + 2])
+        return np.bincount(columns.indices[span], columns.data[span], self.A.shape[0])
 
     @cached_property
     def _columns(self):
@@ -450,27 +440,16 @@ class LinearMap:
     def _entries(self):
         return self.A.tocsr()
 
-    @cached_property
-    def _row_of_entry(self):
-        return np.repeat(np.arange(self.A.shape[0]), np.diff(self._entries.indptr))
-
-    def column_squares(self, weight=None):
-        squares = self.A.multiply(self.A) if sp.issparse(self.A) else self.A * self.A
-        ones = np.ones(self.A.shape[0]) if weight is None else weight
-        return np.asarray(squares.T @ ones).ravel()
-
-    def largest_square(self, weight=None):
-        A = self.A
-        if weight is not None:
-            root = np.sqrt(weight)
-            A = sp.diags(root) @ A if sp.issparse(A) else root[:, None] * A
+    def largest_square(self, weight):
+        """The largest squared singular value with weighted rows, or a bound on it."""
+        A = sp.diags_array(np.sqrt(weight)) @ self.A
         if min(A.shape) <= EXACT:
             gram = A @ A.T if A.shape[0] < A.shape[1] else A.T @ A
             gram = gram.toarray() if sp.issparse(gram) else gram
             # Not below the true one, since steps rely on it.
             return float(np.linalg.eigvalsh(gram)[-1]) * (1.0 + 1e-10)
         size = abs(A)
-        return float(min(self.column_squares(weight).sum(), size.sum(0).max() * size.sum(1).max()))
+        return float(min((size * size).sum(), size.sum(0).max() * size.sum(1).max()))
 
 
 SYMMETRIC = 1e-10  # relative difference of a matrix from its transpose that is rounding
@@ -518,10 +497,7 @@ class Quadratic(Objective):
 
     @property
     def lipschitz(self):
-        if self.size <= 1000:
-            Q = self.Q.toarray() if sp.issparse(self.Q) else self.Q
-            return float(np.abs(np.linalg.eigvalsh(Q)).max()) * (1.0 + 1e-10)
-        return float(abs(self.Q).sum(axis=0).max())
+        return math.sqrt(self._map.largest_square(np.ones(self.size)))
 
     def image(self, point):
         # The product with Q and the point, one after the other
@@ -536,9 +512,6 @@ class Quadratic(Objective):
 
     def adjoint(self, slopes):
         return slopes[self.size :].copy()
-
-    def adjoint_in(self, slopes, block):
-        return slopes[self.size :][block].copy()
 
     def inner(self, image, others):
         return others[..., self.size :] @ image[: self.size]

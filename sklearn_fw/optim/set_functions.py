@@ -84,14 +84,11 @@ class SubmodularFunction(ABC):
         """
         order = self._order(order)
         members, base = np.zeros(self.size, bool), np.empty(self.size)
-        value, before = self.value, self._checked(members)
+        before = self._checked(members)
         for element in order.tolist():
             members[element] = True
-            after = value(members.copy())
-            if not (type(after) is float and -np.inf < after < np.inf):
-                after = self._number(after, members)
-            base[element] = after - before
-            before = after
+            after = self._checked(members)
+            base[element], before = after - before, after
         return base
 
     def __add__(self, other):
@@ -103,12 +100,10 @@ class SubmodularFunction(ABC):
         return f"{type(self).__name__}(size={self.size})"
 
     def _checked(self, members):
-        return self._number(self.value(members.copy()), members)
-
-    def _number(self, value, members):
+        value = self.value(members.copy())
         if isinstance(value, np.ndarray) and value.size == 1:
             value = value.item()
-        if not isinstance(value, Real) or not abs(value) < np.inf:
+        if not (isinstance(value, (float, Real)) and -np.inf < value < np.inf):
             raise ValueError(
                 f"{self!r} must give finite numbers, got {value!r} for the set "
                 f"{np.flatnonzero(members).tolist()}"
@@ -125,11 +120,9 @@ class SubmodularFunction(ABC):
         return members
 
     def _order(self, order):
-        order, seen = np.asarray(order), np.zeros(self.size, bool)
+        order = np.asarray(order)
         are_places = order.dtype.kind in "iu" and order.shape == (self.size,)
-        if are_places and order.min() >= 0 and order.max() < self.size:
-            seen[order] = True
-        if not seen.all():
+        if not (are_places and np.array_equal(np.sort(order), np.arange(self.size))):
             raise ValueError(f"order must hold each of 0 to {self.size - 1} once")
         return order
 
@@ -155,7 +148,7 @@ class ModularFunction(SubmodularFunction):
     """
 
     def __init__(self, weights):
-        self.weights = _vector(weights, "weights")
+        self.weights = np.array(check.shaped(weights, "weights", "size"))
         self.size = len(self.weights)
         self.integer_valued = _are_integers(self.weights)
 
@@ -185,7 +178,7 @@ class CardinalityFunction(SubmodularFunction):
     """
 
     def __init__(self, values):
-        self.values = _vector(values, "values")
+        self.values = np.array(check.shaped(values, "values", "size + 1"))
         self.size = len(self.values) - 1
         if not self.size:
             raise ValueError("values must hold those of the empty set and of one element at least")
@@ -241,15 +234,11 @@ class CoverageFunction(SubmodularFunction):
 
     def value(self, members):
         members = self._members(members)
-        if not len(self._starts):
-            return 0.0
         covered = np.logical_or.reduceat(members[self._by], self._starts)
         return float(self._weights[covered].sum())
 
     def base(self, order):
         ranks = self._ranks(order)
-        if not len(self._starts):
-            return np.zeros(self.size)
         first = np.asarray(order)[np.minimum.reduceat(ranks[self._by], self._starts)]
         return np.bincount(first, weights=self._weights, minlength=self.size)
 
@@ -293,12 +282,11 @@ class CutFunction(SubmodularFunction):
             edges, weights, size = _arcs_of(edges, size)
             directed = True
         else:
+            edges = check_edges(edges, 2**62 if size is None else size, "nodes")
             if size is None:
-                ends = check_edges(edges, 2**62, "nodes")
-                if not len(ends):
+                if not len(edges):
                     raise ValueError("size must be given for a graph without edges")
-                size = int(ends.max()) + 1
-            edges = check_edges(edges, size, "nodes").reshape(-1, 2)
+                size = int(edges.max()) + 1
         self.size, self.directed = size, directed
         self._tails, self._heads = np.ascontiguousarray(edges.T)
         self._weights = _weights(weights, len(edges))
@@ -314,9 +302,7 @@ class CutFunction(SubmodularFunction):
         ranks = self._ranks(order)
         forth = ranks[self._tails] < ranks[self._heads]
         # An edge joins the cut with its first end and leaves it with the other one.
-        gained = self._weights * forth if self.directed else np.where(
-            forth, self._weights, -self._weights
-        )  # fmt: skip
+        gained = np.where(forth, self._weights, 0.0 if self.directed else -self._weights)
         ends = self._tails, self._heads
         tails, heads = (np.bincount(end, gained, minlength=self.size) for end in ends)
         return tails - heads
@@ -380,12 +366,8 @@ def is_known(function):
 
 
 def base_of(function, order):
-    base = check.array(function.base(order.copy()), f"the base of {function!r}")
-    if base.shape != (function.size,):
-        raise ValueError(
-            f"the base of {function!r} has shape {base.shape}, expected ({function.size},)"
-        )
-    return base
+    base = function.base(order.copy())
+    return check.shaped(base, f"the base of {function!r}", function.size)
 
 
 def _arcs_of(edges, size):
@@ -399,14 +381,8 @@ def _arcs_of(edges, size):
     return edges[between], weights[between], graph.shape[0]
 
 
-def _vector(values, name, size=None):
-    values = np.array(check.vector(values, name, size))
-    check.magnitude(values, name)
-    return values
-
-
 def _weights(weights, size):
-    weights = np.ones(size) if weights is None else _vector(weights, "weights", size)
+    weights = np.array(check.shaped(np.ones(size) if weights is None else weights, "weights", size))
     if np.any(weights < 0.0):
         raise ValueError(
             f"weights must not be negative, else the function is not submodular; got "

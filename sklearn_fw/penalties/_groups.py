@@ -10,7 +10,7 @@ import numpy as np
 from .._core import check
 from .._core.packed import starts_of
 from .._kernels import lazy
-from ._single import TOLERANCE, Form, Penalty, point_of, soft, step_sizes
+from ._single import TOLERANCE, Form, Penalty, soft, step_sizes
 
 prox_kernels = lazy("common.prox")
 
@@ -29,6 +29,10 @@ class GroupForm(Form):
 
     separable = False
     strong_convexity = 0.0
+
+    @property
+    def n_features(self):
+        return self.labels.size
 
     @property
     def code(self):
@@ -67,22 +71,17 @@ class GroupForm(Form):
             return np.sqrt(self._sums(u * u))
 
     def _steps(self, step_size):
-        step = step_sizes(step_size, self.labels.size)
-        if not step.ndim:
-            return step
+        """The step of each group."""
+        step = np.broadcast_to(step_sizes(step_size, self.n_features), self.labels.shape)
         steps = step[self.members[self.start[:-1]]]
         if np.any(steps[self.labels[self.members]] != step[self.members]):
             raise ValueError("step_size must be the same for all features of a group")
         return steps
 
-    def _point(self, w, name="w"):
-        return point_of(w, name, self.labels.size)
-
     def prox(self, w, step_size):
         x = self._point(w).copy()
         check.magnitude(x, "w")  # norms are divisors
-        steps = np.broadcast_to(self._steps(step_size), self.weights.shape).copy()
-        rows = x.reshape(len(x), -1)
+        steps, rows = self._steps(step_size), x.reshape(len(x), -1)
         prox_kernels.prox_groups(
             self.code, self.params, self.weights, self.start, self.members, steps, rows
         )
@@ -200,7 +199,7 @@ class PythonForm(GroupForm):
 
     def prox(self, w, step_size):
         x = self._point(w).copy()
-        steps = np.broadcast_to(self._steps(step_size), self.weights.shape)
+        steps = self._steps(step_size)
         for group, members in enumerate(self._groups):
             u = x[members]
             x[members] = self.group_prox(u.ravel(), steps[group], group).reshape(u.shape)
@@ -208,13 +207,7 @@ class PythonForm(GroupForm):
 
     def group_prox(self, u, step_size, group):
         x = self.penalty.group_prox(u, self.scale * step_size, group)
-        x = check.array(x, self._name("group_prox", group))
-        if x.shape != u.shape:
-            raise ValueError(
-                f"group_prox of {type(self.penalty).__name__} returned shape {x.shape} for group "
-                f"{group}, expected {u.shape}"
-            )
-        return x
+        return check.shaped(x, self._name("group_prox", group), u.size)
 
     def _name(self, method, group):
         return f"what {method} of {type(self.penalty).__name__} returned for group {group}"
@@ -473,12 +466,7 @@ def check_group_weights(group_weights, labels):
     if isinstance(group_weights, str):
         check.choice(group_weights, "group_weights", {"ones", "sqrt"}, "an array")
         return np.sqrt(sizes) if group_weights == "sqrt" else np.ones_like(sizes)
-    weights = check.array(group_weights, "group_weights", finite=False)
-    if weights.shape != sizes.shape:
-        raise ValueError(
-            f"group_weights has shape {weights.shape}, expected one weight for each of the "
-            f"{sizes.size} groups"
-        )
-    if not np.all((weights >= 0.0) & (weights < np.inf)):
-        raise ValueError("group_weights must be finite and not negative")
+    weights = check.shaped(group_weights, "group_weights", sizes.size)
+    if np.any(weights < 0.0):
+        raise ValueError("group_weights must not be negative")
     return weights

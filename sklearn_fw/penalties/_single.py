@@ -2,10 +2,8 @@
 
 from abc import ABC
 from dataclasses import dataclass, replace
-from numbers import Real
 
 import numpy as np
-from sklearn.utils import check_scalar
 
 from .._core import check
 from .._core.parameters import Parameterized
@@ -60,16 +58,22 @@ class Penalty(Parameterized, ABC):
 class Form:
     """A bound penalty; `Penalty` says what each has."""
 
+    def _point(self, w, name="w"):
+        w, n = check.array(w, name), self.n_features
+        if w.ndim not in (1, 2) or len(w) != n:
+            raise ValueError(f"{name} must have shape ({n},) or ({n}, n_outputs), got {w.shape}")
+        return w
+
 
 @dataclass(frozen=True, eq=False)
 class SeparableForm(Form):
     """``l1 ||w||_1 + l2/2 ||w||^2`` on ``lower <= w <= upper``."""
 
-    l1: float = 0.0
-    l2: float = 0.0
+    n_features: int
+    l1: float
+    l2: float
     lower: float | np.ndarray = -np.inf
     upper: float | np.ndarray = np.inf
-    n_features: int | None = None  # None for any
 
     separable = True
 
@@ -81,9 +85,12 @@ class SeparableForm(Form):
         alpha = check.not_negative(alpha, "alpha")
         return replace(self, l1=alpha * self.l1, l2=alpha * self.l2)
 
+    def _bounds(self, w):
+        return per_feature(self.lower, w), per_feature(self.upper, w)
+
     def value(self, w):
-        w = point_of(w, "w", self.n_features)
-        lower, upper = per_feature(self.lower, w), per_feature(self.upper, w)
+        w = self._point(w)
+        lower, upper = self._bounds(w)
         if np.any((w < lower) | (w > upper)):
             return np.inf
         with np.errstate(over="ignore"):  # infinity is what it comes to
@@ -92,16 +99,16 @@ class SeparableForm(Form):
             return float(first + second)
 
     def prox(self, w, step_size):
-        w = point_of(w, "w", self.n_features)
-        lower, upper = per_feature(self.lower, w), per_feature(self.upper, w)
+        w = self._point(w)
+        lower, upper = self._bounds(w)
         step = per_feature(step_sizes(step_size, len(w)), w)
         x = soft(w, step * self.l1)
         x /= 1.0 + step * self.l2
         return np.clip(x, lower, upper, out=x)
 
     def conjugate(self, v):
-        v = point_of(v, "v", self.n_features)
-        lower, upper = per_feature(self.lower, v), per_feature(self.upper, v)
+        v = self._point(v, "v")
+        lower, upper = self._bounds(v)
         slope = v if self.l1 == 0.0 else soft(v, self.l1)
         if np.all(np.isneginf(lower)) and np.all(np.isposinf(upper)):
             if self.l2 == 0.0:
@@ -116,10 +123,10 @@ class SeparableForm(Form):
         return float(np.sum(v * best - self.l1 * np.abs(best) - 0.5 * self.l2 * best * best))
 
     def dual_scale(self, v):
-        v = point_of(v, "v", self.n_features)
+        v = self._point(v, "v")
         if self.l2 > 0.0:
             return 1.0
-        lower, upper = per_feature(self.lower, v), per_feature(self.upper, v)
+        lower, upper = self._bounds(v)
         unbounded = np.where(v > 0.0, upper, -lower) == np.inf
         steepest = np.max(np.abs(v), where=unbounded, initial=0.0)
         return 1.0 if steepest <= self.l1 else float(self.l1 / steepest)
@@ -143,9 +150,8 @@ class ElasticNet(Penalty):
     l1_ratio: float = 0.5
 
     def _bind(self, n_features):
-        check_scalar(self.l1_ratio, "l1_ratio", Real, max_val=1)
-        ratio = check.not_negative(self.l1_ratio, "l1_ratio")
-        return SeparableForm(ratio, 1.0 - ratio, n_features=n_features)
+        ratio = check.fraction(self.l1_ratio, "l1_ratio")
+        return SeparableForm(n_features, ratio, 1.0 - ratio)
 
 
 class Box(Penalty):
@@ -171,10 +177,8 @@ class Box(Penalty):
         upper = _check_bound(self.upper, "upper", n_features)
         if np.any(lower > upper) or np.any(lower == np.inf) or np.any(upper == -np.inf):
             raise ValueError("lower must not be above upper anywhere, else the box is empty")
-        return SeparableForm(
-            check.not_negative(self.l1, "l1"), check.not_negative(self.l2, "l2"), lower, upper,
-            n_features,
-        )  # fmt: skip
+        l1, l2 = check.not_negative(self.l1, "l1"), check.not_negative(self.l2, "l2")
+        return SeparableForm(n_features, l1, l2, lower, upper)
 
 
 def resolve_penalty(penalty, l1_ratio=0.5):
@@ -203,14 +207,6 @@ def _check_bound(bound, name, n_features):
             "one bound, or one per feature"
         )
     return array if array.ndim else float(array)
-
-
-def point_of(w, name, n_features):
-    w = check.array(w, name)
-    if w.ndim not in (1, 2) or n_features not in (None, len(w)):
-        n = "n_features" if n_features is None else n_features
-        raise ValueError(f"{name} must have shape ({n},) or ({n}, n_outputs), got {w.shape}")
-    return w
 
 
 def step_sizes(step_size, n_features):

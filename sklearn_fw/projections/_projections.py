@@ -123,11 +123,11 @@ def project_box(v, lower, upper):
     upper = check.array(upper, "upper", finite=None)
     for bound, name in ((lower, "lower"), (upper, "upper")):
         try:
-            fits = np.broadcast_shapes(bound.shape, v.shape) == v.shape
+            np.broadcast_to(bound, v.shape)
         except ValueError:
-            fits = False
-        if not fits:
-            raise ValueError(f"{name} has shape {bound.shape}, which does not fit v of {v.shape}")
+            raise ValueError(
+                f"{name} has shape {bound.shape}, which does not fit v of {v.shape}"
+            ) from None
     if not np.all(lower <= upper) or np.any(lower == np.inf) or np.any(upper == -np.inf):
         raise ValueError("lower must not be above upper anywhere, else the box is empty")
     return np.clip(v, lower, upper)
@@ -208,10 +208,9 @@ def project_matching(
     """
     entropic, perfect = check.flag(entropic, "entropic"), check.flag(perfect, "perfect")
     return_duals = check.flag(return_duals, "return_duals")
-    p = np.array(check.array(p, "p"), order="C")
+    p = np.array(check.numbers(p, "p"), order="C")
     if p.ndim != 2:
         raise ValueError(f"p must have shape (n_rows, n_columns), got {p.shape}")
-    check.magnitude(p, "p")
     n_rows, n_columns = p.shape
     if perfect and n_rows != n_columns:
         raise ValueError(
@@ -233,15 +232,11 @@ def project_matching(
 def _check_duals(duals, shape, perfect):
     if not (isinstance(duals, tuple | list) and len(duals) == 2):
         raise ValueError(f"duals must be a pair of arrays (u, v) or None, got {duals!r}")
-    u, v = (
-        np.array(check.array(side, f"{name} of duals"))
-        for side, name in zip(duals, "uv", strict=True)
+    least = -np.inf if perfect else 0.0
+    return tuple(
+        np.maximum(check.vector(side, f"{name} of duals", n), least)
+        for side, name, n in zip(duals, "uv", shape)
     )
-    if (u.shape, v.shape) != ((shape[0],), (shape[1],)):
-        raise ValueError(
-            f"duals must have shapes ({shape[0]},) and ({shape[1]},), got {u.shape} and {v.shape}"
-        )
-    return (u, v) if perfect else (np.maximum(u, 0.0), np.maximum(v, 0.0))
 
 
 def _solve(p, v, entropic, perfect, tol, max_iter):

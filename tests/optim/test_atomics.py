@@ -176,7 +176,7 @@ class Faulty(GroupSeparable):
     [
         (ZeroDivisionError("of the user"), ZeroDivisionError, "of the user"),
         (KeyboardInterrupt(), KeyboardInterrupt, None),
-        (None, ValueError, r"group_prox of Faulty returned shape \(2,\) for group \d, expected"),
+        (None, ValueError, r"group_prox of Faulty returned for group \d must have shape"),
     ],
 )
 def test_errors_of_a_penalty_come_through(solver, n_workers, error, kind, words):

@@ -137,7 +137,7 @@ def test_atoms_of_users_are_checked():
     assert ask(answering(Wrong(1.0)), gradient, "domain").dot(gradient) == 1.0
     with pytest.raises(ValueError, match=r"the lmo of domain returned a Wrong with dot\(gradient"):
         ask(answering(Wrong()), gradient, "domain")
-    with pytest.raises(ValueError, match=r"the lmo of domain returned shape \(3,\), expected \(2,"):
+    with pytest.raises(ValueError, match=r"the lmo of domain returned must have shape \(2,\), got"):
         ask(answering(Wrong(1.0)), gradient[:2], "domain")
     for name in ("value", "bound"):
         atom = UnitAtom(3, 0)

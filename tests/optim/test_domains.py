@@ -238,7 +238,7 @@ def test_hulls_of_all_sizes(scale, rng):
         (lambda: MarginalPolytope([2, 2], [(0, 2)]), ValueError, "edges must name nodes 0 to 1"),
         (lambda: BipartiteMatchings(2), ValueError, "shape must be (n_rows, n_columns), got 2"),
         (lambda: Product(), ValueError, "Product needs at least one domain"),
-        (lambda: Product(Simplex(2), 3), ValueError, "3 has no size: derive it from Domain"),
+        (lambda: Product(Simplex(2), 3), ValueError, "3 has no size or no method lmo"),
     ],
 )
 def test_errors(call, error, message):

@@ -177,8 +177,8 @@ PAIR = domains.Product(domains.Simplex(2), domains.Simplex(2))
         ({"objective": objectives.Quadratic(np.eye(3))}, "function of 3 variables, but domain"),
         ({"step_size": "exact", "objective": lambda x: (0.0, x)}, "needs a quadratic objective"),
         ({"start": [1.0, 0.0, 2.0, 0.0]}, "the start is not in domain"),
-        ({"objective": lambda x: (0.0, x[:2])}, "gradient of shape"),
-        ({"objective": lambda x: (np.nan, x)}, "returned NaN"),
+        ({"objective": lambda x: (0.0, x[:2])}, r"gradient of objective.shape == \(2,\)"),
+        ({"objective": lambda x: (np.nan, x)}, "must return a finite number"),
     ],
 )
 def test_errors(options, message):

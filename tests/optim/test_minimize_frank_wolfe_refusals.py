@@ -36,7 +36,7 @@ class Answers(domains.Domain):
     [
         (lambda g: np.full(3, np.nan), "what the lmo of domain returned must be finite"),
         (lambda g: None, "what the lmo of domain returned must hold real numbers only"),
-        (lambda g: np.zeros(2), r"the lmo of domain returned shape \(2,\), expected \(3,\)"),
+        (lambda g: np.zeros(2), r"what the lmo of domain returned must have shape \(3,\), got"),
         (lambda g: -1e3 * g, "a point that its contains\\(\\) refuses"),
         (lambda g: np.array([0.0, 1.0, 0.0]), "worse than the current one"),
     ],
@@ -63,10 +63,9 @@ def test_starts_of_oracles_are_checked():
 @pytest.mark.parametrize(
     ("answer", "message"),
     [
-        ((0.0, np.zeros(2)), r"objective returned a gradient of shape \(2,\), expected \(3,\)"),
-        ((np.nan, np.zeros(3)), "objective returned NaN or infinity"),
-        (("x", np.zeros(3)), "objective must return a number as value"),
-        (3.0, r"objective must return \(value, gradient\)"),
+        ((0.0, np.zeros(2)), r"gradient of objective.shape == \(2,\), expected \(3,\)"),
+        ((np.nan, np.zeros(3)), "objective must return a finite number as value, got nan"),
+        (("x", np.zeros(3)), "objective must return a finite number as value"),
     ],
 )
 def test_functions_that_are_none(answer, message):
@@ -78,10 +77,10 @@ def test_functions_that_are_none(answer, message):
     ("options", "message"),
     [
         ({"start": [1.0, 1.0, 1.0]}, "the start is not in domain"),
-        ({"start": [1.0, 0.0]}, r"the start must be a vector of length 3, got shape \(2,\)"),
-        ({"start": (np.eye(3), [0.5, 0.5])}, "one weight per atom"),
+        ({"start": [1.0, 0.0]}, r"the start must have shape \(3,\), got \(2,\)"),
+        ({"start": (np.eye(3), [0.5, 0.5])}, r"weights of start.shape == \(2,\), expected \(3,\)"),
         ({"start": (np.eye(3), [1.0, -1.0, 1.0])}, "weights of start must not be negative"),
-        ({"lmo_accuracy": 0.0}, "lmo_accuracy must be above 0 and at most 1"),
+        ({"lmo_accuracy": 0.0}, "lmo_accuracy == 0.0, must be > 0"),
     ],
 )
 def test_parameters(options, message):
@@ -106,6 +105,11 @@ def test_objectives_and_what_they_do_not_know(objective, options, message):
         minimize_frank_wolfe(objective, SIMPLEX, **options)
 
 
+def test_functions_without_a_gradient():
+    with pytest.raises(TypeError, match=r"objective must return a tuple \(value, gradient\)"):
+        minimize_frank_wolfe(lambda x: 3.0, SIMPLEX)
+
+
 def test_callbacks():
     with pytest.raises(TypeError, match="callback must be callable or None"):
         minimize_frank_wolfe(QUADRATIC, SIMPLEX, callback=3)
@@ -123,7 +127,7 @@ def test_curved_sets_are_warned_of():
     [
         (lambda: objectives.Quadratic([[1.0, 2.0], [0.0, 1.0]]), "Q must be symmetric"),
         (lambda: objectives.Quadratic(np.ones((2, 3))), "Q must be a square matrix"),
-        (lambda: objectives.Quadratic(np.eye(2), [1.0]), r"b.shape == \(1,\), expected \(2,\)"),
+        (lambda: objectives.Quadratic(np.eye(2), [1.0]), r"b must have shape \(2,\), got \(1,\)"),
         (lambda: objectives.Composite("log_loss", np.eye(2), [0.0, 1.0]), "y must be -1 or \\+1"),
         (lambda: objectives.LeastSquares(np.eye(2), [1.0]), r"b has shape \(1,\), but A has 2"),
         (lambda: objectives.LeastSquares(np.eye(1), [1], sample_weight=[-1]), "sample_weight"),

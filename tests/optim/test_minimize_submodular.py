@@ -238,7 +238,7 @@ class Short(SubmodularFunction):
         (lambda: minimize_submodular(lambda mask: 0.0), "size must be given"),
         (lambda: minimize_submodular("cut", 2), "a callable with a mask, got 'cut'"),
         (lambda: minimize_submodular(ModularFunction([1.0]), 2), "but the function has 1 elements"),
-        (lambda: minimize_submodular(Short()), "has shape (2,), expected (3,)"),
+        (lambda: minimize_submodular(Short()), "Short(size=3) must have shape (3,), got (2,)"),
         (lambda: CutFunction([(0, 1)], [-1.0]), "weights must not be negative"),
         (lambda: CutFunction([(0, 0)]), "edges must join two different nodes"),
         (lambda: CutFunction([]), "size must be given for a graph without edges"),

@@ -142,7 +142,7 @@ def test_the_end_of_the_budget_is_told(name, rng):
     [
         ([1.0], {}, "must have shape (n_rows, n_columns), got (1,)"),
         ([[1.0, 2.0]], {"perfect": True}, "perfect=True needs as many rows as columns, got"),
-        ([[1.0]], {"duals": ([0.0], [0.0, 0.0])}, "duals must have shapes (1,) and (1,), got (1,)"),
+        ([[1.0]], {"duals": ([0.0], [0.0, 0.0])}, "v of duals.shape == (2,), expected (1,)"),
         ([[1.0]], {"duals": ([0.0], [np.nan])}, "v of duals must be finite, got NaN or infinity"),
     ],
 )

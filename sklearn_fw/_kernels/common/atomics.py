@@ -34,18 +34,6 @@ def _pointer(context, builder, signature, args):
     )
 
 
-def _typed(array, index, value, result):
-    """Signature with the value in the array's own type, or None when the arguments do not fit."""
-    if not (
-        isinstance(array, types.Array)
-        and isinstance(array.dtype, types.Float)
-        and isinstance(index, types.BaseTuple)
-        and len(index) == array.ndim
-    ):
-        return None
-    return result(array, index, *([] if value is None else [array.dtype]))
-
-
 def plain_add(array, index, value):
     """What `add` does."""
     with _lock:
@@ -55,13 +43,12 @@ def plain_add(array, index, value):
 @intrinsic(plain_add)
 def add(typingctx, array, index, value):
     """``array[index] += value`` in one step that no other thread can split."""
-    signature = _typed(array, index, value, types.void)
 
     def codegen(context, builder, signature, args):
         builder.atomic_rmw("fadd", _pointer(context, builder, signature, args), args[2], ORDERING)
         return context.get_dummy_value()
 
-    return None if signature is None else (signature, codegen)
+    return types.void(array, index, array.dtype), codegen
 
 
 def plain_exchange(array, index, value):
@@ -75,7 +62,6 @@ def plain_exchange(array, index, value):
 @intrinsic(plain_exchange)
 def exchange(typingctx, array, index, value):
     """Store ``value`` at ``array[index]`` and return what was there, in one step."""
-    signature = _typed(array, index, value, getattr(array, "dtype", types.void))
 
     def codegen(context, builder, signature, args):
         # As an integer of the same size: floating-point exchange is younger than numba's floor.
@@ -84,7 +70,7 @@ def exchange(typingctx, array, index, value):
         old = builder.atomic_rmw("xchg", pointer, builder.bitcast(args[2], kind), ORDERING)
         return builder.bitcast(old, args[2].type)
 
-    return None if signature is None else (signature, codegen)
+    return array.dtype(array, index, array.dtype), codegen
 
 
 def plain_prefetch(array, index):
@@ -94,9 +80,6 @@ def plain_prefetch(array, index):
 @intrinsic(plain_prefetch)
 def prefetch(typingctx, array, index):
     """Ask the processor for the cache line of ``array[index]``, which will be needed soon."""
-    signature = None
-    if isinstance(array, types.Array) and isinstance(index, types.BaseTuple):
-        signature = types.void(array, index)
 
     def codegen(context, builder, signature, args):
         byte, i32 = ir.PointerType(ir.IntType(8)), ir.IntType(32)
@@ -107,4 +90,4 @@ def prefetch(typingctx, array, index):
         builder.call(function, [pointer, to_read, keep, data])
         return context.get_dummy_value()
 
-    return None if signature is None else (signature, codegen)
+    return types.void(array, index), codegen

@@ -296,16 +296,12 @@ def conjugate(code, param, y, s):
         return s * (0.5 * s + y)
     if code == SQUARED_EPSILON_INSENSITIVE:
         return s * (0.25 * s + y) + param * abs(s)
-    if code == HUBER:
-        if abs(s) > param * (1.0 + TOLERANCE):
+    if code in (HUBER, EPSILON_INSENSITIVE):
+        steepest = param if code == HUBER else 1.0
+        if abs(s) > steepest * (1.0 + TOLERANCE):
             return np.inf
-        s = min(param, max(-param, s))
-        return s * (0.5 * s + y)
-    if code == EPSILON_INSENSITIVE:
-        if abs(s) > 1.0 + TOLERANCE:
-            return np.inf
-        s = min(1.0, max(-1.0, s))
-        return s * y + param * abs(s)
+        s = min(steepest, max(-steepest, s))
+        return s * (0.5 * s + y) if code == HUBER else s * y + param * abs(s)
 
     u = -y * s  # minus the slope in the margin
     steepest = np.inf if code == SQUARED_HINGE else (4.0 if code == MODIFIED_HUBER else 1.0)
@@ -355,36 +351,26 @@ def bends(loss, slopes, out):
 
 
 @inner
-def softmax_derivative(y, z, out):
-    """Gradient p - onehot(y) of the cross-entropy into ``out`` (K,), which may be ``z`` itself."""
-    label = int(y)
-    top = z[0]
-    for k in range(1, z.size):
-        top = max(top, z[k])
-    others = 0.0
-    total = 0.0
-    for k in range(z.size):
-        out[k] = math.exp(z[k] - top)
-        total += out[k]
-        if k != label:
-            others += out[k]
-    for k in range(z.size):
-        out[k] /= total
-    out[label] = -others / total  # p - 1 would lose the digits of a small error
+def softmax_loss(y, z, weight, slopes):
+    """Weighted cross-entropy ``log(sum_k exp(z_k)) - z_y`` of the scores z (K,).
 
-
-@inner
-def softmax_value(y, z):
-    """Cross-entropy log(sum_k exp(z_k)) - z_y of the scores z (K,)."""
-    top = 0
+    Its gradient, ``p - onehot(y)``, goes to ``slopes`` (K,), which may be ``z`` itself.
+    """
+    label, top = int(y), 0
     for k in range(1, z.size):
         if z[k] > z[top]:
             top = k
-    others = 0.0
+    highest, true = z[top], z[label]
+    others, wrong = 0.0, 0.0
     for k in range(z.size):
-        if k != top:
-            others += math.exp(z[k] - z[top])
-    return (z[top] - z[int(y)]) + math.log1p(others)
+        slopes[k] = math.exp(z[k] - highest)
+        others += slopes[k] if k != top else 0.0
+        wrong += slopes[k] if k != label else 0.0
+    share = weight / (1.0 + others)
+    for k in range(z.size):
+        slopes[k] *= share
+    slopes[label] = -share * wrong  # p - 1 would lose the digits of a small error
+    return weight * ((highest - true) + math.log1p(others))
 
 
 @inner
@@ -406,17 +392,10 @@ def softmax_conjugate(y, s):
 
 
 @njit
-def softmax_values(y, z, out):
-    """`softmax_value` of the rows of z (n, K) into ``out`` (n,)."""
+def softmax_losses(y, z, values, slopes):
+    """`softmax_loss` of the rows of z (n, K) into ``values`` (n,) and ``slopes`` (n, K)."""
     for i in range(z.shape[0]):
-        out[i] = softmax_value(y[i], z[i])
-
-
-@njit
-def softmax_derivatives(y, z, out):
-    """`softmax_derivative` of the rows of z (n, K) into ``out`` (n, K)."""
-    for i in range(z.shape[0]):
-        softmax_derivative(y[i], z[i], out[i])
+        values[i] = softmax_loss(y[i], z[i], 1.0, slopes[i])
 
 
 @njit

@@ -3,32 +3,23 @@
 import math
 
 from .._jit import njit
-from .losses import derivative, value
+from .losses import derivative, softmax_loss, value
 from .prox import prox_separable
 
 
 @njit
-def losses_and_slopes(loss, y, z, weight, slopes):
-    """Sum of the weighted losses at the scores ``z`` (n,), and the slopes into ``slopes`` (n,).
+def losses_and_slopes(loss, y, z, shift, weight, slopes):
+    """Sum of the weighted losses at the scores ``z + shift``, and the slopes into ``slopes`` (n,).
 
-    ``weight`` (n,) may be None, and ``slopes`` may be ``z`` itself.
+    ``weight`` (n,) and ``slopes`` may be None, and ``slopes`` may be ``z`` itself.
     """
     total = 0.0
     for i in range(z.size):
-        truth, score = y[i], z[i]
+        truth, score = y[i], z[i] + shift
         factor = 1.0 if weight is None else weight[i]
         total += factor * value(loss, truth, score)
-        slopes[i] = factor * derivative(loss, truth, score)
-    return total
-
-
-@njit
-def sum_losses(loss, y, z, shift, weight):
-    """Sum of the weighted losses at the scores ``z + shift``."""
-    total = 0.0
-    for i in range(z.size):
-        factor = 1.0 if weight is None else weight[i]
-        total += factor * value(loss, y[i], z[i] + shift)
+        if slopes is not None:
+            slopes[i] = factor * derivative(loss, truth, score)
     return total
 
 
@@ -49,27 +40,9 @@ def sum_slopes(loss, y, z, shift, weight):
 def softmax_losses_and_slopes(y, z, weight, slopes):
     """As `losses_and_slopes`, for a score per class: ``z`` and ``slopes`` are (n, n_classes)."""
     total = 0.0
-    n_classes = z.shape[1]
     for i in range(z.shape[0]):
-        label = int(y[i])
-        top = 0
-        for k in range(1, n_classes):
-            if z[i, k] > z[i, top]:
-                top = k
-        highest, true = z[i, top], z[i, label]
-        others, wrong = 0.0, 0.0
-        for k in range(n_classes):
-            slopes[i, k] = math.exp(z[i, k] - highest)
-            if k != top:
-                others += slopes[i, k]
-            if k != label:
-                wrong += slopes[i, k]
         factor = 1.0 if weight is None else weight[i]
-        total += factor * ((highest - true) + math.log1p(others))
-        share = factor / (1.0 + others)
-        for k in range(n_classes):
-            slopes[i, k] *= share
-        slopes[i, label] = -share * wrong  # p - 1 would lose the digits of a small error
+        total += softmax_loss(y[i], z[i], factor, slopes[i])
     return total
 
 

@@ -26,7 +26,7 @@ def dot(a, b):
     return total
 
 
-@inner
+@njit
 def smoothed_max(values, mu, weights):
     """Smoothed maximum of descending ``values`` with at least one; ``weights`` receives the rest.
 
@@ -51,12 +51,6 @@ def smoothed_max(values, mu, weights):
     for i in range(support, n):
         weights[i] = 0.0
     return top + (product + 0.5 * mu * (1.0 - square))
-
-
-@njit
-def smoothed_max_of(values, mu, weights):
-    """`smoothed_max` for callers in Python."""
-    return smoothed_max(values, mu, weights)
 
 
 @inner

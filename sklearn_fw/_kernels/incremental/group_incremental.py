@@ -16,14 +16,7 @@ from numba import types
 
 from .._jit import inner, njit
 from ..common.atomics import add, exchange
-from ..common.losses import (
-    SOFTMAX,
-    PythonCall,
-    derivative,
-    softmax_derivative,
-    softmax_value,
-    value,
-)
+from ..common.losses import SOFTMAX, PythonCall, derivative, softmax_loss, value
 from ..common.prox import PYTHON, prox_group
 from ..common.rows import entry, extent, fetch_ahead
 from .incremental import gamma_of, proximal, weight_of
@@ -88,8 +81,7 @@ class Scratch(NamedTuple):
 def differentiate(target, i, z, g):
     """Write the derivative of the loss of row i into g and return the loss."""
     if target.loss.code == SOFTMAX:
-        softmax_derivative(target.y[i], z, g)
-        return softmax_value(target.y[i], z)
+        return softmax_loss(target.y[i], z, 1.0, g)
     g[0] = derivative(target.loss, target.y[i], z[0])
     return value(target.loss, target.y[i], z[0])
 

@@ -2,6 +2,7 @@
 
 import math
 from abc import abstractmethod
+from functools import partial
 from numbers import Real
 
 import numpy as np
@@ -10,7 +11,7 @@ from scipy.optimize import OptimizeResult
 
 from ..._core import check
 from ..._core.loop import IterativeMethod
-from ..._kernels.common.step_rules import AWAY, FW, PAIRWISE, considers
+from ..._kernels.common.step_rules import AWAY, FW, PAIRWISE, considers, slope_and_limit
 from ..domains._base import UnitAtom, is_ours
 from ..domains._spectral import is_matrix
 from ..objectives import Objective
@@ -27,12 +28,20 @@ SHARE, FLOOR = 1e-6, 1e-8
 KINDS = {"fw": FW, "away": AWAY, "pairwise": PAIRWISE}
 
 
+def total_of(name):
+    """The sum over all iterates, as a property."""
+    return property(lambda self: sum([getattr(iterate, name) for iterate in self.iterates]))
+
+
 class FrankWolfe(IterativeMethod):
     """The certificate of the current point, then a step from it."""
 
     measures = True  # whether the rule may ask for lengths, which cost a pass over the points
     accuracy = 1.0  # share of the true gap that the answers have at least
     tol = 0.0
+
+    gap, slack = total_of("gap"), total_of("slack")
+    away_gap, n_atoms, n_calls = total_of("away_gap"), total_of("n_atoms"), total_of("n_calls")
 
     def __init__(self, iterates, variant, rule):
         self.iterates, self.variant, self.rule = iterates, variant, rule
@@ -54,14 +63,14 @@ class FrankWolfe(IterativeMethod):
         self.n_iter += 1
         return self.certify()
 
-    def certify(self):
+    def certify(self, is_last=False):
         self.look()
         if self._refining:
-            self.refine()
+            self.refine(is_last)
         self.dual_gap = self.gap / self.accuracy + self.slack
         return self.row()
 
-    def refine(self, is_last=False):
+    def refine(self, is_last):
         """Let oracles that can come closer do more work, where what they found is not enough.
 
         Few products find a direction to descend as long as the gap is large; what is certain needs
@@ -81,16 +90,11 @@ class FrankWolfe(IterativeMethod):
             for iterate in self._refining:
                 iterate.answer()
 
-    @property
-    def slack(self):
-        return sum([iterate.slack for iterate in self.iterates])
-
     def row(self):
         known = math.isfinite(self.dual_gap)  # not where an oracle has no bound
         row = {
-            "n_oracle_calls": sum([iterate.n_calls for iterate in self.iterates]),
-            "objective": self.value, "dual_gap": self.dual_gap if known else None,
-            "step_size": self.step_length,
+            "n_oracle_calls": self.n_calls, "objective": self.value,
+            "dual_gap": self.dual_gap if known else None, "step_size": self.step_length,
         }  # fmt: skip
         if self.dual_gap != self.gap:
             row["estimated_gap"] = self.gap
@@ -99,30 +103,17 @@ class FrankWolfe(IterativeMethod):
             row["n_good"], row["n_away"], row["n_drop"] = self.n_good, self.n_away, self.n_drop
         return row
 
-    @property
-    def gap(self):
-        return sum([iterate.gap for iterate in self.iterates])
-
-    @property
-    def away_gap(self):
-        return sum([iterate.away_gap for iterate in self.iterates])
-
-    @property
-    def n_atoms(self):
-        return sum([iterate.n_atoms for iterate in self.iterates])
-
     def advance(self):
         kind, gap, away_gap = KINDS.get(self.variant, FW), self.gap, self.away_gap
         n_active = max([iterate.n_atoms for iterate in self.iterates])
         if kind == AWAY and not considers(AWAY, AWAY, gap, away_gap, n_active):
             kind = FW
         longest = min([iterate.longest(kind) for iterate in self.iterates])
-        promised = {FW: gap, AWAY: away_gap, PAIRWISE: gap + away_gap}
         lengths = [iterate.length for iterate in self.iterates] if self.measures else [0.0]
         self.step_length, was_cut = take(self.rule, StepState(
             n_iter=self.n_iter, n_good=self.n_good, dual_gap=self.dual_gap,
-            pairwise_gap=None if self.variant == "fw" else promised[PAIRWISE],
-            direction_gap=promised[kind], max_step=longest,
+            pairwise_gap=None if self.variant == "fw" else gap + away_gap,
+            direction_gap=slope_and_limit(kind, gap, away_gap, 0.0)[0], max_step=longest,
             length_x=lengths[0], length_y=lengths[-1], line=self.line(kind),
         ))  # fmt: skip
         n_atoms = self.n_atoms
@@ -188,7 +179,7 @@ class Minimisation(FrankWolfe):
                 return
         point = self.iterate.point
         self.value, (self.gradient,) = checked_derivatives(
-            self._derivatives(point), [("gradient", point)], self.n_iter, "objective"
+            self._derivatives(point), [("gradient", point)], "objective"
         )
         self.iterate.look(self.gradient)
 
@@ -230,13 +221,10 @@ class Minimisation(FrankWolfe):
         )  # fmt: skip
 
     def state(self):
-        if self.lazy:
-            active = self.iterate.active
-            return Seen(active.atoms, active.weights.copy(), self.described_state())
-        return self.described_state(x=self.iterate.point.copy())
+        return self.state_at(self.iterate.point.copy())
 
-    def described_state(self, **point):
-        return OptimizeResult(**point, fun=self.value, dual_gap=self.dual_gap, nit=self.n_iter + 1)
+    def state_at(self, x):
+        return OptimizeResult(x=x, fun=self.value, dual_gap=self.dual_gap, nit=self.n_iter + 1)
 
     def solution(self):
         return self.best
@@ -250,10 +238,7 @@ class Minimisation(FrankWolfe):
             if best.atoms is not None:
                 iterate.active = ActiveSet(best.atoms, best.weights)
             self.refresh()
-            super().certify()
-            if self._refining:
-                self.refine(is_last=True)
-                self.dual_gap = self.gap / self.accuracy + self.slack
+            super().certify(is_last=True)
             self.best, self._is_exact = self.described(), True
         if self.lazy:
             self.best.x = ActiveSet(self.best.atoms, self.best.weights).point()
@@ -269,15 +254,13 @@ class Minimisation(FrankWolfe):
             self.image = self.image + self.step_length * self._ahead
 
     def line(self, kind):
-        iterate = self.iterate
+        iterate, direction = self.iterate, partial(self.iterate.direction, kind)
         if self.image is None:
-            return Line(self.objective, iterate.point, self.value, lambda: iterate.direction(kind))
+            return Line(self.objective, iterate.point, self.value, direction)
         base = self.image if kind == FW else self.image_of(iterate.active.atom(iterate.worst))
         front = self.image if kind == AWAY else self.image_of(iterate.atom)
         self._ahead = front - base
-        return ImageLine(
-            self.objective, self.image, self._ahead, self.value, lambda: iterate.direction(kind)
-        )
+        return ImageLine(self.objective, self.image, self._ahead, self.value, direction)
 
     def image_of(self, atom):
         """The image of an atom, kept as long as the atom is in use where it costs a product."""
@@ -294,44 +277,19 @@ class Minimisation(FrankWolfe):
     def _checked_image(self, point):
         if is_ours(self.objective):
             return self.objective.image(point)
-        image = check.array(self.objective.image(point), "the image of objective")
-        if image.ndim != 1 or (self.image is not None and image.shape != self.image.shape):
-            raise ValueError(f"the image of objective must be a vector, got shape {image.shape}")
-        return image
+        size = None if self.image is None else self.image.size
+        return check.vector(self.objective.image(point), "the image of objective", size)
 
 
-class Seen(OptimizeResult):
-    """What a callback sees of a combination: ``x``, which may be large, is made when it is read."""
-
-    def __init__(self, atoms, weights, known):
-        super().__init__(known)
-        object.__setattr__(self, "_combination", (atoms, weights))
-
-    def __missing__(self, name):
-        if name != "x":
-            raise KeyError(name)
-        self["x"] = ActiveSet(*object.__getattribute__(self, "_combination")).point()
-        return self["x"]
-
-
-def checked_derivatives(answer, wanted, n_iter, who="function"):
-    """Value and gradients of a user's function; ``wanted`` are their names and shaped arrays."""
-    names = ", ".join(name for name, _ in wanted)
-    if not (isinstance(answer, (tuple, list)) and len(answer) == 1 + len(wanted)):
-        raise ValueError(f"{who} must return (value, {names}), got {answer!r}")
-    value, *gradients = answer
+def checked_derivatives(answer, wanted, who="function"):
+    """Value and gradients of a user's function; ``wanted`` are their names and points."""
+    parts = ", ".join(["value", *(name for name, _ in wanted)])
+    value, *gradients = check.unpacked(answer, parts, who)
     if isinstance(value, np.ndarray) and value.size == 1:
         value = value.item()
-    if not isinstance(value, Real):
-        raise ValueError(f"{who} must return a number as value, got {value!r}")
-    is_finite = math.isfinite(value)
-    for i, (name, like) in enumerate(wanted):
-        gradients[i] = gradient = check.array(gradients[i], f"{name} of {who}", finite=None)
-        if gradient.shape != like.shape:
-            raise ValueError(
-                f"{who} returned a {name} of shape {gradient.shape}, expected {like.shape}"
-            )
-        is_finite = is_finite and np.isfinite(gradient).all()
-    if not is_finite:
-        raise ValueError(f"{who} returned NaN or infinity after {max(n_iter, 0)} steps")
-    return float(value), gradients
+    if not (isinstance(value, Real) and math.isfinite(value)):
+        raise ValueError(f"{who} must return a finite number as value, got {value!r}")
+    return float(value), [
+        check.vector(gradient, f"{name} of {who}", point.size)
+        for gradient, (name, point) in zip(gradients, wanted)
+    ]

@@ -23,24 +23,19 @@ INNER_SHARE = 0.01  # of the gap, to which a correction goes where that is more 
 class Correction(Minimisation):
     """Each step minimizes over the hull of all atoms in use, by pairwise steps on their weights."""
 
-    def __init__(self, objective, domain, *, rule, **options):
-        super().__init__(objective, domain, variant="fully_corrective", rule=rule, **options)
-
     def advance(self):
         active = self.iterate.active
         active.include(self.iterate.atom)
         before = active.weights.copy()
         weights = self.corrected(before)
         self.step_length = 0.5 * float(np.abs(weights - before).sum())
-        n_before = len(active)
         kept = active.reweigh(weights)
-        self.n_drop += n_before - len(active)
+        self.n_drop += len(weights) - len(kept)
         self.n_good += 1
         self.land(kept)
 
     def land(self, kept):
         """Find the point of the new weights, of the atoms that were in the slots ``kept``."""
-        del kept
         self.refresh()
 
     def corrected(self, weights):
@@ -54,16 +49,12 @@ class Correction(Minimisation):
         return inner.iterate.point
 
     def _on_weights(self, active):
-        atoms = active.atoms
         if self.image is not None:
-            return Composite(self.objective.slopes, np.transpose([self.image_of(a) for a in atoms]))
+            images = [self.image_of(atom) for atom in active.atoms]
+            return Composite(self.objective.slopes, np.transpose(images))
 
         def function(weights):
-            x = np.zeros(atoms[0].size)
-            for weight, atom in zip(weights.tolist(), atoms):
-                if weight:
-                    atom.add_to(x, weight)
-            value, gradient = self.objective(x)
+            value, gradient = self.objective(active.point(weights))
             return value, active.scores(gradient)
 
         return function
@@ -72,14 +63,12 @@ class Correction(Minimisation):
 class QuadraticCorrection(Correction):
     """The same in closed form, for quadratic objectives: by the inner products of all atoms.
 
-    With ``affine`` a step goes to the minimum over the affine hull of the atoms as far as weights
-    stay positive, as the min-norm-point method does; else to the minimum over their hull.
+    With "min_norm_point" a step goes to the minimum over the affine hull of the atoms as far as
+    weights stay positive; with "fully_corrective" to the minimum over their hull.
     """
 
-    def __init__(self, objective, domain, *, affine=False, **options):
+    def __init__(self, objective, domain, **options):
         super().__init__(objective, domain, rule=None, **options)
-        self.variant = "min_norm_point" if affine else "fully_corrective"
-        self.affine = affine
         atoms = self.iterate.active.atoms
         self.rows = np.array([objective.image(atom) for atom in atoms])
         self.gram = np.array([objective.inner(row, self.rows) for row in self.rows])
@@ -89,7 +78,7 @@ class QuadraticCorrection(Correction):
     def corrected(self, weights):
         if len(weights) > len(self.rows):
             self._append(self.objective.image(self.iterate.atom))
-        if self.affine:
+        if self.variant == "min_norm_point":
             # Linear functions have inner products of zero.
             scale = max(np.diagonal(self.gram).max(), FLAT * np.abs(self.products).max(), 1e-300)
             return nearest_mean(weights, self.gram / scale, self.products / scale)
@@ -114,11 +103,6 @@ class QuadraticCorrection(Correction):
             self.image, self._n_moves = image, int(not is_exact)
         else:
             self.refresh()
-
-    def refresh(self):
-        self._n_moves = 0
-        self.iterate.refresh()
-        self.image = self.objective.image(self.iterate.point)
 
 
 # Added to the diagonal, as a share of its largest entry. Where the quadratic is flat, steps then
@@ -158,9 +142,9 @@ class HullProjection:
             n_calls += 1
             gap = atom.dot(ahead) - ahead @ z
             # No progress means that rounding decides which atoms stay.
-            if gap <= accuracy or not square < before:
-                return z, n_calls
-            if gap <= accuracy + rounding * np.abs(atom.to_array() - z).sum():
+            if gap <= accuracy or not square < before or (
+                gap <= accuracy + rounding * np.abs(atom.to_array() - z).sum()
+            ):  # fmt: skip
                 return z, n_calls
             if n_calls >= max_iter:
                 warn(
@@ -170,14 +154,10 @@ class HullProjection:
                 )
                 return z, n_calls
             before = square
-            self._include(atom, p)
-
-    def _include(self, atom, p):
-        if self.active.include(atom) < len(self.gram):
-            return  # it was there
-        x = atom.to_array()
-        self.gram = _bordered(self.gram, self.active.scores(x))
-        self.products = np.append(self.products, x @ p)
+            if self.active.include(atom) == len(self.gram):  # a new one
+                x = atom.to_array()
+                self.gram = _bordered(self.gram, self.active.scores(x))
+                self.products = np.append(self.products, x @ p)
 
     def _correct(self):
         weights = nearest_mean(self.active.weights, self.gram, self.products)
@@ -302,14 +282,13 @@ class ScanRun(Minimisation):
         steps, each = PATIENCE
         return self.n_iter >= max(steps, each * n_active) and n_active <= MOST
 
-    def corrected(self, options):
+    def corrected(self):
         if self.hull is not None:
             self._hand_over()
         active = self.iterate.active
-        options = {name: options[name] for name in ("tol", "accuracy", "refresh")}
         follower = QuadraticCorrection(
-            self.objective, self.iterate.domain, affine=True,
-            combination=(active.atoms, active.weights), **options,
+            self.objective, self.iterate.domain, variant="min_norm_point", refresh=self._refresh,
+            combination=(active.atoms, active.weights), tol=None if self._is_relative else self.tol,
         )  # fmt: skip
         follower.iterate.n_calls = self.iterate.n_calls
         for name in ("n_iter", "n_good", "n_away", "n_drop", "n_swap", "_least"):
@@ -331,9 +310,8 @@ class ScanRun(Minimisation):
 
     def _numbers_of(self, atoms):
         if self.points is not None:
-            known = {}
-            for i in range(self.points.shape[0]):
-                known.setdefault(self._atom_of(i).key, i)
+            numbers = reversed(range(self.points.shape[0]))  # of equal points the first counts
+            known = {self._atom_of(i).key: i for i in numbers}
             found = [known.get(atom.key) for atom in atoms]
         else:
             size = self.iterate.domain.size
@@ -437,7 +415,7 @@ class ScanRun(Minimisation):
         ids, m = hull.ids[:k], len(hull.slopes)
         heights = hull.weights[:k] * np.where(ids < m, self.scale, -self.scale)
         x = np.bincount(ids % m, weights=heights, minlength=m)  # weights of the columns
-        return self.described_state(x=x if self.points is None else x @ self.points)
+        return self.state_at(x if self.points is None else x @ self.points)
 
     def _hand_over(self):
         hull, k = self.hull, self.hull.counts[scan.N_ACTIVE]

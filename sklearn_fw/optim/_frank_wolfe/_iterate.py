@@ -1,7 +1,6 @@
 """A point of a domain, what its oracle answers there, and steps from it."""
 
 import math
-from numbers import Integral
 
 import numpy as np
 
@@ -150,11 +149,7 @@ def start_of(domain, name, point=None, known=False, size=None):
     if not isinstance(atom, Atom):
         atom = check.numbers(atom, which)
     size = getattr(domain, "size", atom.size)
-    if not isinstance(size, Integral) or size < (0 if known else 1):
-        raise ValueError(f"the size of {_of(name)} must be a positive integer, got {size!r}")
-    shape = atom.shape if isinstance(atom, np.ndarray) else (atom.size,)
-    if shape != (size,):
-        raise ValueError(f"{which} must be a vector of length {size}, got shape {shape}")
+    size = check.integer(size, f"the size of {_of(name)}", 0 if known else 1)
     atom = as_atom(atom, size, which)
     if given and not known and _is_outside(domain, atom.to_array()):
         raise ValueError(f"{which} is not in {_of(name)}")
@@ -223,16 +218,17 @@ class ActiveSet:
     def weights(self):
         return self._weights[: len(self._atoms)]
 
-    def point(self):
+    def point(self, weights=None):
         """The combination itself, free of the rounding errors of earlier steps."""
+        weights = self.weights if weights is None else weights
         if self._rows is not None:
-            return self._rows.combine(self.weights, self._atoms[0].size)
+            return self._rows.combine(weights, self._atoms[0].size)
         if all(type(atom) is RankOneAtom for atom in self._atoms):
             left = np.array([atom.left for atom in self._atoms])
             right = np.array([atom.right for atom in self._atoms])
-            return ((left.T * self.weights) @ right).ravel()
+            return ((left.T * weights) @ right).ravel()
         x = np.zeros(self._atoms[0].size)
-        for atom, weight in zip(self._atoms, self.weights.tolist()):
+        for atom, weight in zip(self._atoms, weights.tolist()):
             atom.add_to(x, weight)
         return x
 

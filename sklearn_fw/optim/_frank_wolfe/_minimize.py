@@ -1,6 +1,5 @@
 """Minimization of smooth functions over sets that are known by their linear oracles."""
 
-import numpy as np
 from scipy.optimize import OptimizeResult
 
 from ..._core import check
@@ -138,18 +137,14 @@ def minimize_frank_wolfe(
     check.choice(variant, "variant", VARIANTS)
     is_free = check.is_auto(variant)
     check_problem(objective, domain)
-    tol = None if tol is None else check.not_negative(tol, "tol")
-    convex = check.flag(convex, "convex")
-    lipschitz, curvature = (
-        None if value is None else check.positive(value, name)
-        for value, name in ((lipschitz, "lipschitz"), (curvature, "curvature"))
-    )
-    accuracy = check.number(lmo_accuracy, "lmo_accuracy")
-    if not 0.0 < accuracy <= 1.0:
-        raise ValueError(f"lmo_accuracy must be above 0 and at most 1, got {lmo_accuracy!r}")
+    tol = check.optional(check.not_negative)(tol, "tol")
+    convex, positive = check.flag(convex, "convex"), check.optional(check.positive)
+    lipschitz, curvature = positive(lipschitz, "lipschitz"), positive(curvature, "curvature")
+    check.within(0.0, 1.0, "right")(lmo_accuracy, "lmo_accuracy")
+    accuracy = float(lmo_accuracy)
     max_iter = check.integer(max_iter, "max_iter", 1)
     variant, step_size = choose(objective, domain, variant, step_size, convex)
-    point, combination = _split_start(start, variant)
+    point, combination = _split_start(start)
     options = {
         "start": point, "combination": combination, "tol": tol, "accuracy": accuracy,
         "refresh": REFRESH,
@@ -165,7 +160,7 @@ def minimize_frank_wolfe(
         run = make(objective, domain, variant=variant, rule=rule, **options)
     with time_budget(time_limit):
         if is_free and isinstance(run, ScanRun) and convex and len(run.image) <= LARGE:
-            run, outcome = _patient(run, max_iter, verbose, callback, options)
+            run, outcome = _patient(run, max_iter, verbose, callback)
         else:
             end = end_of(callback, run.state)
             outcome = drive(run, tol=None, max_iter=max_iter, verbose=verbose, end=end)
@@ -174,7 +169,7 @@ def minimize_frank_wolfe(
     return _result(run, outcome, variant, step_size)
 
 
-def _patient(run, max_iter, verbose, callback, options):
+def _patient(run, max_iter, verbose, callback):
     """Steps in the kernel, and corrections of their vertices where these steps are many.
 
     Where columns are similar, weights take ten thousands of steps, of which a correction is one.
@@ -186,7 +181,7 @@ def _patient(run, max_iter, verbose, callback, options):
 
         def end():
             nonlocal is_asked
-            is_asked = watch is not None and watch()
+            is_asked = watch()
             return is_asked or is_enough()
 
         left = max_iter - history.n_iter
@@ -194,7 +189,7 @@ def _patient(run, max_iter, verbose, callback, options):
 
     outcome = drive_until(run, lambda: run.is_slow and history.n_iter < max_iter)
     if outcome.status is Status.STOPPED and not is_asked:
-        follower = run.corrected(options)
+        follower = run.corrected()
         # Steps of length zero: rounding leaves no more.
         outcome = drive_until(follower, lambda: follower.step_length == 0.0)
         if outcome.status is Status.STOPPED and not is_asked:
@@ -238,7 +233,9 @@ def in_closed_form(objective):
     return isinstance(objective, Objective) and objective.is_quadratic
 
 
-def _rule(objective, domain, variant, step_size, lipschitz, curvature, convex):
+def _rule(
+    objective, domain, variant, step_size, lipschitz=None, curvature=None, convex=True
+):  # fmt: skip
     if isinstance(step_size, str):
         if step_size == "exact" and not is_quadratic(objective):
             raise ValueError(
@@ -267,14 +264,14 @@ def _rule(objective, domain, variant, step_size, lipschitz, curvature, convex):
 
 def _corrective(objective, domain, variant, convex, options):
     if convex and in_closed_form(objective):
-        affine = variant == "min_norm_point"
-        return QuadraticCorrection(objective, domain, affine=affine, **options)
+        return QuadraticCorrection(objective, domain, variant=variant, **options)
     if variant == "min_norm_point":
         raise ValueError(
             "variant='min_norm_point' needs a convex quadratic object of "
             "sklearn_fw.optim.objectives; use 'fully_corrective'"
         )
-    return Correction(objective, domain, rule=named_rule("line_search", convex=convex), **options)
+    rule = named_rule("line_search", convex=convex)
+    return Correction(objective, domain, variant=variant, rule=rule, **options)
 
 
 def check_problem(objective, domain):
@@ -291,20 +288,18 @@ def check_problem(objective, domain):
         )
 
 
-def _split_start(start, variant):
+def _split_start(start):
     if isinstance(start, OptimizeResult):
         if start.get("atoms") is not None:
             return None, (start["atoms"], start["weights"])
         return start.x, None
     if not isinstance(start, tuple):
         return start, None
-    sizes = [np.shape(part)[:1] if not isinstance(part, list) else (len(part),) for part in start]
-    if len(start) != 2 or sizes[0] != sizes[1] or sizes[0] in ((), (0,)):
-        raise ValueError("start must be a point or (atoms, weights) with one weight per atom")
-    weights = check.array(start[1], "the weights of start")
-    if weights.ndim != 1 or np.any(weights < 0) or not weights.sum() > 0.0:
-        raise ValueError(f"the weights of start must not be negative nor all zero, got {weights}")
-    return None, (list(start[0]), weights / weights.sum())
+    if len(start) != 2:
+        raise ValueError(f"start must be a point or (atoms, weights), got a tuple of {len(start)}")
+    atoms = check.items(start[0], "the atoms of start", "atoms")
+    weights = check.sample_weight(start[1], len(atoms), "the weights of start")
+    return None, (atoms, weights / weights.sum())
 
 
 def _result(run, outcome, variant, step_size):

@@ -8,7 +8,7 @@ from scipy.optimize import OptimizeResult
 from ..._core import check
 from ..._kernels.common.step_rules import open_loop_step
 from .._ends import end_of, run_to_end
-from ..domains._base import ProductAtom, SparseAtom, is_ours
+from ..domains._base import SparseAtom, is_ours
 from ._core import FrankWolfe, Minimisation, checked_derivatives
 from ._iterate import Iterate
 from ._minimize import _result, _rule, check_problem, choose
@@ -120,7 +120,7 @@ def minimize_block_frank_wolfe(
     check_problem(objective, domain)
     if not hasattr(domain, "blocks"):
         raise ValueError(f"domain must be a domains.Product, got {domain!r}: its factors are steps")
-    tol = None if tol is None else check.not_negative(tol, "tol")
+    tol = check.optional(check.not_negative)(tol, "tol")
     if isinstance(step_size, str):
         check.choice(step_size, "step_size", STEP_SIZES, "a number")
     if check.is_auto(variant):
@@ -137,7 +137,7 @@ def minimize_block_frank_wolfe(
     end = end_of(callback, run.state)
     outcome = run_to_end(
         run, tol=None, max_iter=max_iter, time_limit=time_limit, verbose=verbose,
-        end=None if end is None else lambda: not run.n_iter % run.gap_every and end(),
+        end=lambda: not run.n_iter % run.gap_every and end(),
     )  # fmt: skip
     return _result(run, outcome, *map(_common, zip(*choices)))
 
@@ -155,23 +155,18 @@ class BlockMinimisation(Minimisation):
         combinations = [None] * len(choices)
         if isinstance(start, OptimizeResult):
             if start.get("atoms") is not None:
-                combinations = list(zip(start["atoms"], start["weights"], strict=True))
+                pairs = zip(start["atoms"], start["weights"], strict=True)
+                combinations = [None if atoms is None else (atoms, w) for atoms, w in pairs]
             start = start.x
         super().__init__(objective, domain, rule=None, start=start, tol=tol)
         self.sampling, self.gap_every, self.rng, self.n_steps = sampling, gap_every, rng, 0
-        points = [None] * len(domain.blocks)
-        if start is None:  # vertices in their short form
-            first = domain.start()
-            points = first.parts if isinstance(first, ProductAtom) else points
         self.parts = []
         for i, (factor, block) in enumerate(zip(domain.domains, domain.blocks)):
-            point = self.iterate.point[block] if points[i] is None else points[i]
             variant, step_size = choices[i]
-            is_combined = variant != "fw" and combinations[i] and combinations[i][0] is not None
-            combination = combinations[i] if is_combined else None
             iterate = Iterate(
-                factor, start=point, combination=combination, active=variant != "fw", known=True
-            )
+                factor, start=self.iterate.point[block], combination=combinations[i],
+                active=variant != "fw", known=True,
+            )  # fmt: skip
             self.parts.append(Block(self, iterate, block, variant, step_size))
         self.sums = None if average is None else np.zeros_like(self.iterate.point)
         self.since = np.ones(len(self.parts), np.int64)  # first step whose point is not in the sums
@@ -230,7 +225,7 @@ class BlockMinimisation(Minimisation):
             self.value, slopes = self.objective.slopes(self.image)
             return self.objective.adjoint_in(slopes, block)
         self.value, (gradient,) = checked_derivatives(
-            self._derivatives(x), [("gradient", x)], self.n_iter, "objective"
+            self._derivatives(x), [("gradient", x)], "objective"
         )
         return gradient[block].copy()
 
@@ -281,9 +276,8 @@ class BlockMinimisation(Minimisation):
 
 class Block(FrankWolfe):
     def __init__(self, run, iterate, block, variant, step_size):
-        rule = self.shrinking if check.is_named(step_size, "universal") else _rule(
-            run.objective, None, variant, step_size, None, None, True
-        )  # fmt: skip
+        is_universal = check.is_named(step_size, "universal")
+        rule = self.shrinking if is_universal else _rule(run.objective, None, variant, step_size)
         super().__init__([iterate], variant, rule)
         self.run, self.block, self.ahead = run, block, None
 

@@ -116,14 +116,14 @@ def minimize_submodular(
     bound = Rounding(bases, integer_valued, normalize)
     tol = GAP * bound.size if tol is None else check.not_negative(tol, "tol")
     if variant == "min_norm_point":
-        run = Corrected(bases, bound, affine=True)
+        run = Corrected(bases, bound, variant=variant)
     else:
         rule = named_rule("exact")
         run = Stepwise(bases, bound, variant=variant, rule=rule, refresh=REFRESH)
     asks = end_of(callback, lambda: OptimizeResult(**run.bound.fields(), nit=run.n_iter + 1))
     outcome = run_to_end(
         run, tol=tol, max_iter=max_iter, time_limit=time_limit, verbose=verbose,
-        end=lambda: (asks is not None and asks()) or run.is_stuck,
+        end=lambda: asks() or run.is_stuck,
     )  # fmt: skip
     fields = fields_of(outcome, bound.dual_gap, tol)
     if run.is_stuck and not outcome.converged:

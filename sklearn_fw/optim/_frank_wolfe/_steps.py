@@ -61,7 +61,6 @@ class Line:
 
     def root(self, slope, longest, guess):
         """Step of least value and slope there, where that is known faster than by trials."""
-        del slope, longest, guess
         return None
 
 
@@ -229,14 +228,10 @@ def take(rule, state):
     wanted = rule(state)
     if not isinstance(wanted, Real):
         raise TypeError(f"step_size must give numbers, got {wanted!r} in step {state.n_iter}")
-    try:
-        wanted = float(wanted)
-    except OverflowError:  # a large integer
-        wanted = math.inf
     step = min(wanted, state.max_step)
     if not 0.0 <= step < math.inf:
         raise ValueError(
             f"step_size must give finite numbers that are not negative, got {wanted} in step "
             f"{state.n_iter}"
         )
-    return step, wanted >= state.max_step
+    return float(step), wanted >= state.max_step

@@ -306,7 +306,7 @@ def start_from_products(problem, solver, *, tol, rng):
     if not np.isfinite(largest):
         return None
     root = np.linalg.cholesky(products)
-    penalty = replace(problem.penalty, n_features=None)
+    penalty = replace(problem.penalty, n_features=len(root))
     small = problem.like(root, part.y, penalty, part.weight)
     run = NewtonCGRun(small, solver, tol=0.1 * tol, rng=rng)
     run.exact = False

@@ -3,11 +3,11 @@
 import hashlib
 from abc import ABC, abstractmethod
 from functools import cached_property
-from itertools import pairwise
 
 import numpy as np
 
 from ..._core import check
+from ..._core.packed import slices_of
 from ..._core.warnings import warn
 
 FEW = 0.25  # share of nonzero entries up to which a plain array is kept by its places
@@ -215,9 +215,6 @@ class DenseAtom(Atom):
     def add_to(self, x, scale=1.0):
         x += scale * self.array
 
-    def to_array(self):
-        return self.array.copy()
-
     def entries(self):
         places = np.flatnonzero(self.array != 0.0)  # faster than on numbers
         return places, self.array[places]
@@ -228,9 +225,8 @@ class ProductAtom(Atom):
 
     def __init__(self, parts):
         self.parts = list(parts)
-        ends = np.cumsum([0] + [part.size for part in self.parts]).tolist()
-        self.blocks = [slice(begin, end) for begin, end in pairwise(ends)]
-        self.size = ends[-1]
+        self.blocks = slices_of([part.size for part in self.parts])
+        self.size = self.blocks[-1].stop
 
     @property
     def key(self):
@@ -270,15 +266,12 @@ def _short(array):
 
 
 def as_atom(answer, size, who):
-    """The atom that ``who`` gave, or that of an array, copied; ``size`` None for any length."""
+    """An atom, or that of an array, copied; ``size`` None for any length."""
     if isinstance(answer, Atom):
-        if size is not None and answer.size != size:
-            raise ValueError(f"{who} returned shape ({answer.size},), expected ({size},)")
+        if size not in (None, answer.size):
+            raise ValueError(f"{who} must have shape ({size},), got ({answer.size},)")
         return answer
-    array = check.array(answer, f"what {who} returned")
-    if array.ndim != 1 or array.size != (size if size is not None else max(array.size, 1)):
-        expected = "a vector" if size is None else f"({size},)"
-        raise ValueError(f"{who} returned shape {array.shape}, expected {expected}")
+    array = check.shaped(answer, who, "size" if size is None else size)
     places = np.flatnonzero(array != 0.0)
     if len(places) > FEW * array.size:
         return DenseAtom(array)
@@ -419,7 +412,8 @@ def ask(domain, gradient, who, last=None, accuracy=None):
     if is_ours(domain) and "lmo" not in vars(domain):
         return domain.lmo(gradient, **more)
     # A copy goes out: an oracle that writes to it must not change the gap.
-    atom = as_atom(domain.lmo(gradient.copy(), **more), gradient.size, f"the lmo of {who}")
+    answer = domain.lmo(gradient.copy(), **more)
+    atom = as_atom(answer, gradient.size, f"what the lmo of {who} returned")
     for name in ("value", "bound"):
         number = getattr(atom, name)
         if number is not None and not number <= np.inf:

@@ -4,7 +4,6 @@ import functools
 import math
 
 import numpy as np
-import scipy.sparse as sp
 
 from ..._core import check
 from ..._kernels import lazy
@@ -33,10 +32,11 @@ class _Network(Described):
         except (KeyError, TypeError):
             raise ValueError(f"{name} must be a node of graph, got {node!r}") from None
 
-    def _incidence(self, end):
-        n_edges = len(self._ends)
-        entries = np.ones(n_edges), (self._ends[:, end], np.arange(n_edges))
-        return sp.csr_array(entries, shape=(len(self.nodes), n_edges))
+    def _inflow(self, graph):
+        """The matrix that takes flows on edges to what stays in each node."""
+        import networkx as nx
+
+        return nx.incidence_matrix(graph, self.nodes, self.edges, oriented=True).tocsc()
 
 
 class DagPaths(_Network):
@@ -97,9 +97,8 @@ class DagPaths(_Network):
             raise ValueError(
                 "graph must have no cycle: Flows with capacities takes graphs that have some"
             ) from None
-        self._order = np.array(order)
-        rank = np.empty(len(order), np.int64)
-        rank[self._order] = np.arange(len(order))
+        self._order, self._matrix = np.array(order), self._inflow(graph)
+        self._rank = rank = np.argsort(order)
         tail, head = rank[self._ends].T
         self._edge = np.argsort(head, kind="stable")
         self._tail = np.ascontiguousarray(tail[self._edge])
@@ -139,9 +138,8 @@ class DagPaths(_Network):
             return is_in_hull(self, x, tol)
         if x.min() < -tol:
             return False
-        is_source, is_target = np.zeros((2, len(self.nodes)), bool)
-        is_source[self._order], is_target[self._order] = self._is_source, self._is_target
-        balance = self._incidence(0) @ x - self._incidence(1) @ x
+        is_source, is_target = self._is_source[self._rank], self._is_target[self._rank]
+        balance = -(self._matrix @ x)
         if np.any(balance[~is_source] > tol) or np.any(balance[~is_target] < -tol):
             return False
         begun = np.maximum(balance[is_source], 0.0).sum()
@@ -198,6 +196,8 @@ class Flows(_Network):
     """
 
     def __init__(self, graph, demand="demand", capacity="capacity"):
+        import networkx as nx
+
         super().__init__(graph)
         self.size = len(self.edges)
         if not self.size:
@@ -209,12 +209,17 @@ class Flows(_Network):
         self._unit = 1.0
         if np.any(numbers != np.round(numbers)) or self._largest > 2.0**50:
             self._unit = FINE * 2.0 ** math.frexp(self._largest)[1]
-        self._matrix = (self._incidence(1) - self._incidence(0)).tocsc()
+        self._matrix = self._inflow(graph)
         # An edge without a limit is in no cycle without limits, and carries no more than this.
         sent = np.maximum(self.demand, 0.0).sum()
         limits = self.capacity[np.isfinite(self.capacity)]
         self._limit = np.minimum(self.capacity, sent + limits.sum())
-        self._check_bounded(graph)
+        endless = [edge for edge, limit in zip(self.edges, self.capacity) if limit == np.inf]
+        if not nx.is_directed_acyclic_graph(graph.edge_subgraph(endless)):
+            raise ValueError(
+                "graph has a cycle of edges without capacity, so flows are not bounded: give each "
+                "cycle an edge with one"
+            )
         if self._flow(np.zeros(self.size)) is None:
             raise ValueError(
                 "no flow meets all of demand: capacities are too small, or nodes cannot be reached"
@@ -247,16 +252,6 @@ class Flows(_Network):
             name = f"capacity of {edge!r}" if isinstance(capacity, str) else "capacity"
             checked[place] = np.inf if endless else check.not_negative(limit, name)
         return checked
-
-    def _check_bounded(self, graph):
-        import networkx as nx
-
-        endless = [edge for edge, limit in zip(self.edges, self.capacity) if limit == np.inf]
-        if not nx.is_directed_acyclic_graph(graph.edge_subgraph(endless)):
-            raise ValueError(
-                "graph has a cycle of edges without capacity, so flows are not bounded: give each "
-                "cycle an edge with one"
-            )
 
     @property
     def diameter(self):

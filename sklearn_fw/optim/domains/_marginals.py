@@ -33,12 +33,10 @@ class _Marginals(Domain):
             raise ValueError(
                 f"n_states must hold a positive integer for each node, got {n_states!r:.80}"
             )
-        if given.sum() > MOST:
-            raise ValueError(f"n_states must sum to at most {MOST:g}, got {given.sum():.3g}")
-        self.n_states = given.astype(np.int64)
         self.edges = check_edges(edges, len(given), "nodes")
-        if (given[self.edges].prod(axis=1)).sum() > MOST:
-            raise ValueError(f"n_states and edges make tables of more than {MOST:g} numbers")
+        if given.sum() > MOST or given[self.edges].prod(axis=1).sum() > MOST:
+            raise ValueError(f"n_states and edges make points of more than {MOST:g} numbers")
+        self.n_states = given.astype(np.int64)
         self.parts = FlatParts(self.n_states, self.edges)
         self.size = self.parts.size
 
@@ -48,9 +46,7 @@ class _Marginals(Domain):
         return float(np.sqrt(2.0 * (choices.sum() + choices[self.edges].any(axis=1).sum())))
 
     def _scores(self, gradient):
-        gradient = self._vector(gradient, "gradient")
-        check.magnitude(gradient, "gradient")
-        return self.parts.scores(0.0 - gradient)
+        return self.parts.scores(0.0 - check.shaped(gradient, "gradient", self.size))
 
 
 class MarginalPolytope(_Marginals):

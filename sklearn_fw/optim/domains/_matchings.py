@@ -126,10 +126,10 @@ class Matchings(Described):
     def __init__(self, graph, perfect=False):
         self.perfect = check.flag(perfect, "perfect")
         if hasattr(graph, "edges"):
-            nodes, self.pairs = _nodes_and_pairs(graph)
-            place = {node: k for k, node in enumerate(nodes)}
+            _check_graph(graph)
+            place = {node: k for k, node in enumerate(graph.nodes)}
+            self.n_nodes, self.pairs = len(place), list(graph.edges)
             self._ends = np.array([(place[a], place[b]) for a, b in self.pairs], np.int64)
-            self.n_nodes = len(nodes)
         else:
             self.n_nodes = check.integer(graph, "graph", 2)
             self.pairs = self._ends = np.column_stack(np.triu_indices(self.n_nodes, 1))
@@ -138,14 +138,7 @@ class Matchings(Described):
         self._n_most = self.n_nodes // 2
         if hasattr(graph, "edges"):
             self._n_most = len(self._best(np.ones(self.size), True))
-        if not self.perfect:
-            return
-        if self.n_nodes % 2:
-            raise ValueError(
-                f"graph must have an even number of nodes, got {self.n_nodes}: one would have no "
-                f"partner"
-            )
-        if 2 * self._n_most < self.n_nodes:
+        if self.perfect and 2 * self._n_most < self.n_nodes:
             raise ValueError(
                 f"graph has no perfect matching: at most {self._n_most} pairs of its "
                 f"{self.n_nodes} nodes; perfect=False allows nodes without a partner"
@@ -159,8 +152,7 @@ class Matchings(Described):
 
     def lmo(self, gradient):
         gradient = self._vector(gradient, "gradient")
-        places = self._best(-gradient, self.perfect)
-        return SparseAtom(self.size, np.sort(places) if len(places) else [])
+        return SparseAtom(self.size, self._best(-gradient, self.perfect))
 
     def _best(self, weights, largest):
         """Entries of the heaviest matching, or of the heaviest of those with the most pairs."""
@@ -179,20 +171,18 @@ class Matchings(Described):
         return is_in_hull(self, x, tol)
 
 
-def _nodes_and_pairs(graph):
+def _check_graph(graph):
     is_other = isinstance(graph, type) or not hasattr(graph, "is_directed")
     if is_other or graph.is_directed() or graph.is_multigraph():
         raise ValueError(
             f"graph must be a networkx.Graph without direction and parallel edges, or an integer; "
             f"got {type(graph).__name__}"
         )
-    nodes, pairs = list(graph.nodes), list(graph.edges)
-    for a, b in pairs:
+    for a, b in graph.edges:
         if a == b:
             raise ValueError(f"graph must not join nodes to themselves, got ({a!r}, {b!r})")
-    if not pairs:
+    if not graph.edges:
         raise ValueError("graph has no edges")
-    return nodes, pairs
 
 
 max_flow = lazy("graphs.max_flow")

@@ -1,13 +1,13 @@
 """Sets of orders: of numbers, of items in ascending slots, of states in time; base polytopes."""
 
 import math
-from itertools import pairwise
 
 import numpy as np
 from scipy.optimize import isotonic_regression
 
 from ..._core import check
-from ..._core.packed import starts_of
+from ..._core.packed import slices_of, starts_of
+from ..._core.scores import integers
 from ..._kernels import lazy
 from ..set_functions import as_submodular, base_of
 from ._base import DenseAtom, Described, Domain, Projectable, SparseAtom
@@ -31,8 +31,8 @@ class _Masked(Domain):
 
     def _lay_out(self, shapes, allowed, single, what):
         """Where the matrices of all sequences lie, and their masks; None allows all entries."""
-        ends = starts_of([n * m for n, m in shapes]).tolist()
-        self._blocks, self.size = [slice(a, b) for a, b in pairwise(ends)], ends[-1]
+        self._blocks = slices_of([n * m for n, m in shapes])
+        self.size = self._blocks[-1].stop
         self._masks, self._forbidden = [None] * len(shapes), None
         if allowed is None:
             return
@@ -43,18 +43,12 @@ class _Masked(Domain):
         for n, (mask, shape, block) in enumerate(zip(allowed, shapes, self._blocks)):
             if mask is None:
                 continue
-            mask = check.array(mask, f"allowed of {what} {n}")
-            if mask.shape != tuple(shape):
-                raise ValueError(
-                    f"allowed of {what} {n} has shape {mask.shape}, expected {tuple(shape)}"
-                )
-            self._masks[n] = mask
+            self._masks[n] = mask = check.shaped(mask, f"allowed of {what} {n}", *shape)
             forbidden[block] = mask.ravel() == 0.0
         self._forbidden = forbidden if forbidden.any() else None
 
     def _costs(self, values, name):
-        costs = self._vector(values, name)
-        check.magnitude(costs, name)
+        costs = check.shaped(values, name, self.size)
         if self._forbidden is not None:
             costs = np.where(self._forbidden, np.inf, costs)
         return np.ascontiguousarray(costs)
@@ -100,17 +94,12 @@ class OrderedPlacements(_Masked, Described):
     """
 
     def __init__(self, shape, allowed=None):
-        try:
-            given = np.asarray(shape)
-            if given.ndim not in (1, 2) or given.shape[-1] != 2 or given.dtype.kind not in "iu":
-                raise ValueError
-        except ValueError:
+        given = integers(shape, "shape", 2)
+        if given.ndim not in (1, 2) or given.shape[-1] != 2 or not given.size:
             raise ValueError(
                 f"shape must be (n_items, n_slots) or a list of such pairs, got {shape!r:.80}"
-            ) from None
-        self.shapes = given.reshape(-1, 2).astype(np.int64)
-        if not len(self.shapes):
-            raise ValueError("shape must hold one pair at least, got none")
+            )
+        self.shapes = given.reshape(-1, 2)
         for n, (n_items, n_slots) in enumerate(self.shapes.tolist()):
             if not 1 <= n_items <= n_slots:
                 raise ValueError(
@@ -226,17 +215,15 @@ class StateChoices(_Masked):
 
     def __init__(self, start, end, constraint="at_least_one", allowed=None):
         self.constraint = check.choice(constraint, "constraint", CONSTRAINTS)
-        starts, ends = _clips(start, "start"), _clips(end, "end")
+        starts, ends = _clips(start), _clips(end)
         if len(starts) != len(ends):
             raise ValueError(f"start holds {len(starts)} clips, but end {len(ends)}")
+        for n in range(len(starts)):
+            starts[n] = check.shaped(starts[n], f"start of clip {n}", "n_candidates")
+            ends[n] = check.shaped(ends[n], f"end of clip {n}", starts[n].size)
         order, before = [], []
         self._offsets = starts_of([len(s) for s in starts])
         for n, (s, e) in enumerate(zip(starts, ends)):
-            if s.shape != e.shape or s.ndim != 1:
-                raise ValueError(
-                    f"start and end of clip {n} must be vectors of one length, got shapes "
-                    f"{s.shape} and {e.shape}"
-                )
             if np.any(e < s):
                 i = int(np.flatnonzero(e < s)[0])
                 raise ValueError(f"end of candidate {i} of clip {n} is before its start")
@@ -306,10 +293,8 @@ def _is_list(values):
     return isinstance(values, list | tuple) and len(values) > 0 and np.ndim(values[0]) == 1
 
 
-def _clips(values, name):
-    if _is_list(values):
-        return [check.array(v, f"{name} of clip {n}") for n, v in enumerate(values)]
-    return [check.array(values, f"{name} of clip 0")]
+def _clips(values):
+    return list(values) if _is_list(values) else [values]
 
 
 class BasePolytope(Described):
@@ -389,10 +374,8 @@ class Permutahedron(Projectable):
     """
 
     def __init__(self, values):
-        values = check.vector(values, "values")
-        check.magnitude(values, "values")
-        self.values = np.sort(values)[::-1] + 0.0
-        self.size = values.size
+        self.values = np.sort(check.shaped(values, "values", "size"))[::-1] + 0.0
+        self.size = self.values.size
 
     @property
     def diameter(self):

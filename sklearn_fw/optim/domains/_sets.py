@@ -1,29 +1,19 @@
 """Simplex, balls, boxes, lists of points, and products of domains."""
 
 import math
-from itertools import pairwise
 
 import numpy as np
 import scipy.sparse as sp
 
 from ..._core import check
+from ..._core.packed import slices_of
 from ...projections import project_box, project_l1_ball, project_l2_ball, project_simplex
-from ._base import (
-    DenseAtom,
-    Described,
-    ProductAtom,
-    Projectable,
-    SparseAtom,
-    UnitAtom,
-    as_atom,
-    ask,
-    check_answer,
-    is_domain,
-)
+from . import _base as base
+from ._base import Described, Projectable, UnitAtom
 from ._spectral import NuclearNormBall, Spectrahedron
 
 
-class _OfRadius(Projectable):
+class _OfRadius(Described):
     def __init__(self, size, radius=1.0):
         self.size = check.integer(size, "size", 1)
         self.radius = check.positive(radius, "radius")
@@ -33,7 +23,7 @@ class _OfRadius(Projectable):
         return 2.0 * self.radius
 
 
-class Simplex(_OfRadius):
+class Simplex(_OfRadius, Projectable):
     """Numbers that are not negative and have a given sum: ``x >= 0, sum(x) = radius``.
 
     The mixed strategies of a player, or weights of a mixture. Of equal entries the oracle takes the
@@ -68,7 +58,7 @@ class Simplex(_OfRadius):
         return project_simplex(self._vector(x, "x"), self.radius)
 
 
-class L1Ball(_OfRadius):
+class L1Ball(_OfRadius, Projectable):
     """Points of bounded l1 norm: ``||x||_1 <= radius``.
 
     Of equally large entries the oracle takes the first; it moves against it, or up if it is zero.
@@ -100,7 +90,7 @@ class L1Ball(_OfRadius):
         return project_l1_ball(self._vector(x, "x"), self.radius)
 
 
-class LpBall(Described):
+class LpBall(_OfRadius):
     """Points of bounded l_p norm, for p between 1 and infinity: ``||x||_p <= radius``.
 
     To a gradient of zeros the oracle answers with the point on the first axis.
@@ -138,13 +128,12 @@ class LpBall(Described):
     is_polytope = False
 
     def __init__(self, size, p, radius=1.0):
-        self.size = check.integer(size, "size", 1)
+        super().__init__(size, radius)
         self.p = check.number(p, "p")
         if self.p <= 1.0:
             raise ValueError(
                 f"p must be above 1, got {p}: L1Ball is the ball of p = 1, and there is none below"
             )
-        self.radius = check.positive(radius, "radius")
 
     @property
     def diameter(self):
@@ -164,7 +153,7 @@ class LpBall(Described):
         # With 1/p + 1/q = 1, entries are as those of the gradient to the power of q - 1.
         shares = (np.abs(gradient) / largest) ** (1.0 / (self.p - 1.0))
         length = np.linalg.norm(shares, self.p)
-        return DenseAtom(np.copysign(shares, -gradient) * (self.radius / length))
+        return base.DenseAtom(np.copysign(shares, -gradient) * (self.radius / length))
 
     def _contains(self, x, tol):
         # Powers of larger numbers than these can overflow, and of smaller ones underflow.
@@ -237,7 +226,7 @@ class Box(Projectable):
 
     def lmo(self, gradient):
         falls = self._vector(gradient, "gradient") >= 0.0
-        return DenseAtom(np.where(falls, self.lower, self.upper))
+        return base.DenseAtom(np.where(falls, self.lower, self.upper))
 
     def _contains(self, x, tol):
         return np.all(x >= self.lower - tol) and np.all(x <= self.upper + tol)
@@ -292,9 +281,9 @@ class ConvexHull(Described):
 
     def _vertex(self, i):
         if not sp.issparse(self.points):
-            return as_atom(self.points[i], self.size, "a point")
+            return base.as_atom(self.points[i], self.size, "a point")
         row = slice(*self.points.indptr[i : i + 2])
-        return SparseAtom(self.size, self.points.indices[row], self.points.data[row])
+        return base.SparseAtom(self.size, self.points.indices[row], self.points.data[row])
 
     def _contains(self, x, tol):
         from scipy.optimize import nnls
@@ -341,15 +330,14 @@ class Product(Projectable):
         if not domains:
             raise ValueError("Product needs at least one domain")
         for domain in domains:
-            if not hasattr(domain, "size"):
-                raise ValueError(f"{domain!r} has no size: derive it from Domain and set one")
-            if not is_domain(domain):
-                raise ValueError(f"{domain!r} is no domain: it has no method lmo(gradient)")
+            if not (hasattr(domain, "size") and base.is_domain(domain)):
+                raise ValueError(
+                    f"{domain!r} has no size or no method lmo(gradient): derive it from Domain"
+                )
             check.integer(domain.size, "the size of a domain", 1)
         self.domains = domains
-        ends = np.cumsum([0] + [domain.size for domain in domains]).tolist()
-        self.blocks = [slice(begin, end) for begin, end in pairwise(ends)]
-        self.size = ends[-1]
+        self.blocks = slices_of([domain.size for domain in domains])
+        self.size = self.blocks[-1].stop
         self.is_polytope = all(getattr(domain, "is_polytope", True) for domain in domains)
         self.can_refine = any(getattr(domain, "can_refine", False) for domain in domains)
 
@@ -370,14 +358,16 @@ class Product(Projectable):
             How far the bound may be below the value, for factors that can refine their answers.
         """
         gradient, n = self._vector(gradient, "gradient"), len(self.domains)
-        check_answer(start)
+        base.check_answer(start)
         lasts = getattr(start, "parts", [])
         lasts = lasts if len(lasts) == n else [None] * n
         share = None if accuracy is None else check.not_negative(accuracy, "accuracy") / n
         slopes = [gradient[block] for block in self.blocks]
-        asked = zip(self.domains, slopes, lasts)
-        parts = [ask(domain, slope, repr(domain), last, share) for domain, slope, last in asked]
-        atom = ProductAtom(parts)
+        parts = [
+            base.ask(domain, slope, repr(domain), last, share)
+            for domain, slope, last in zip(self.domains, slopes, lasts)
+        ]
+        atom = base.ProductAtom(parts)
         if any(part.bound is not None for part in parts):
             values = [part.dot(slope) for part, slope in zip(parts, slopes)]
             atom.value = sum(values)
@@ -394,13 +384,15 @@ class Product(Projectable):
         x, nearest = self._vector(x, "x"), np.empty(self.size)
         for domain, block in zip(self.domains, self.blocks):
             # A copy, since a domain of the user may write to what it gets.
-            answer = as_atom(domain.project(x[block].copy()), domain.size, f"project of {domain!r}")
-            nearest[block] = answer.to_array()
+            answer = domain.project(x[block].copy())
+            atom = base.as_atom(answer, domain.size, f"what project of {domain!r} returned")
+            nearest[block] = atom.to_array()
         return nearest
 
     def start(self):
-        parts = [as_atom(d.start(), d.size, f"start of {d!r}") for d in self.domains]
-        return ProductAtom(parts)
+        return base.ProductAtom(
+            [base.as_atom(d.start(), d.size, f"what start of {d!r} returned") for d in self.domains]
+        )
 
     def __repr__(self):
         return f"Product({', '.join(map(repr, self.domains))})"
@@ -411,7 +403,7 @@ NAMES = ("l1", "l2", "linf", "simplex", "nuclear", "spectrahedron")
 
 
 def domain_of(domain, shape, radius=1.0, name="domain"):
-    if is_domain(domain):
+    if base.is_domain(domain):
         return domain
     size = math.prod(shape)
     if isinstance(domain, tuple | list) and len(domain) == 2 and domain[0] == "lp":

@@ -89,7 +89,7 @@ class _Spectral(Projectable):
 
     def _told(self, atom, found, value, bound):
         atom.value, atom.bound = float(value), float(min(value, bound))
-        atom.near = found.near
+        atom.near = found.leading(NEAR)
         return atom
 
     def __repr__(self):
@@ -160,22 +160,22 @@ class NuclearNormBall(_Spectral):
         side = int(self.shape[1] <= self.shape[0])
         tall = matrix if side == 1 else matrix.T
         flat = tall.T
-        found = largest_eigenpair(
-            lambda v: flat @ (tall @ v), self._noise, self._guess(start, side),
-            lambda found: self._done(found, target),
-        )  # fmt: skip
-        image = tall @ found.vector
+
+        def done(found):
+            if target is not None:
+                return math.sqrt(found.bound()) - math.sqrt(max(found.value, 0.0)) <= target
+            ended = 2 * (found.n_products + 1) >= self.max_products  # and one for the other side
+            return ended or found.bound(LIKELY) <= (1.0 + CLOSE) ** 2 * found.value
+
+        guess = self._guess(start, side)
+        found = largest_eigenpair(lambda v: flat @ (tall @ v), self._noise, guess, done)
+        vector = found.vector
+        image = tall @ vector
         top = float(np.linalg.norm(image))
         image *= -self.radius / top
-        left, right = (image, found.vector) if side == 1 else (found.vector, image)
-        bound = -unit * math.sqrt(found.bound)
+        left, right = (image, vector) if side == 1 else (vector, image)
+        bound = -unit * math.sqrt(found.bound())
         return self._told(RankOneAtom(left, right), found, -unit * top, bound)
-
-    def _done(self, found, target):
-        if target is None:
-            ended = 2 * (found.n_products + 1) >= self.max_products  # and one for the other side
-            return ended or found.likely <= (1.0 + CLOSE) ** 2 * found.value
-        return math.sqrt(found.bound) - math.sqrt(max(found.value, 0.0)) <= target
 
     def _contains(self, x, tol):
         matrix, limit, fewer = x.reshape(self.shape), self.radius + tol, min(self.shape)
@@ -267,15 +267,16 @@ class Spectrahedron(_Spectral):
 
         def done(found):
             if target is not None:
-                return self._above(found.bound) - self._above(found.value) <= target
+                return self._above(found.bound()) - self._above(found.value) <= target
             ended = found.n_products >= self.max_products
-            return ended or found.likely - found.value <= CLOSE * size[0]
+            return ended or found.bound(LIKELY) - found.value <= CLOSE * size[0]
 
         found = largest_eigenpair(product, self._noise, self._guess(start, 0), done)
-        bound = -unit * self._above(found.bound)
+        bound = -unit * self._above(found.bound())
         if not self.fixed_trace and found.value <= 0.0:
             return self._told(SparseAtom(self.size, []), found, 0.0, bound)
-        atom = RankOneAtom(self.radius * found.vector, found.vector)
+        vector = found.vector
+        atom = RankOneAtom(self.radius * vector, vector)
         return self._told(atom, found, -unit * found.value, bound)
 
     def _above(self, value):
@@ -309,36 +310,6 @@ NEAR = 3  # leading vectors whose sum is the next guess, for the leading one may
 ROUNDING = 4e-15  # of the largest eigenvalue, for each step
 
 
-class Found:
-    """What is known of the largest eigenvalue: it is from ``value`` to ``bound``.
-
-    After ``n_products`` nine times out of ten it is not above ``likely``, either. ``vector`` is the
-    eigenvector, ``near`` a guess for similar operators; both are computed when they are read.
-    """
-
-    def __init__(self, value, n_products, bound, mix):
-        self.value, self.n_products = value, n_products
-        self._bound, self._mix = bound, mix
-
-    @cached_property
-    def bound(self):
-        return self._bound(RISK)
-
-    @cached_property
-    def likely(self):
-        return self._bound(LIKELY)
-
-    @cached_property
-    def vector(self):
-        vector = self._mix(1)
-        vector = vector / np.linalg.norm(vector)
-        return -vector if vector[np.argmax(np.abs(vector))] < 0.0 else vector
-
-    @cached_property
-    def near(self):
-        return self._mix(NEAR)
-
-
 def largest_eigenpair(product, noise, guess, done):
     """Lanczos' method with full orthogonalization, from a guess and some noise.
 
@@ -352,33 +323,33 @@ def largest_eigenpair(product, noise, guess, done):
     if guess is not None:
         weight = WARM * np.linalg.norm(noise) / max(np.linalg.norm(guess), 1e-300)
         start = noise + weight * guess
-    most, basis, closed, look = min(size, MOST_STEPS), np.empty((0, size)), None, 1
-    n, scale, block = 0, 0.0, _Block(0, start)
+    most, basis, look = min(size, MOST_STEPS), np.empty((0, size)), 1
+    n, scale, found = 0, 0.0, Found(0, start)
     while True:
         if n == len(basis):
             more = min(most, max(2 * n, EVERY_STEP)) - n
             basis = np.concatenate([basis, np.empty((more, size))])
-        basis[n] = block.vector
+        basis[n] = found.last
         n += 1
-        ahead = product(block.vector)
-        block.diagonal.append(float(ahead @ block.vector))
+        ahead = product(found.last)
+        found.diagonal.append(float(ahead @ found.last))
         ahead = _apart(ahead, basis[:n])
-        block.beside.append(float(np.linalg.norm(ahead)))
-        scale = max(scale, abs(block.diagonal[-1]))
-        is_closed, ended = block.beside[-1] <= ROUNDING * n * scale, n == most
+        found.beside.append(float(np.linalg.norm(ahead)))
+        scale = max(scale, abs(found.diagonal[-1]))
+        floor, ended = n * scale * ROUNDING, n == most
+        is_closed = found.beside[-1] <= floor
         if is_closed or ended or n >= look:
             look = n + 1 if n < EVERY_STEP else math.ceil(1.1 * n)
-            found = block.judge(basis[block.first : n], n, scale, closed, n == size)
-            surely = found.value + 3.0 * n * scale * ROUNDING
-            if ended or done(found) or (is_closed and found.bound <= surely):
+            found.judge(basis[found.first : n], n, floor, n == size)
+            surely = found.value + 3.0 * floor
+            if ended or done(found) or (is_closed and found.bound() <= surely):
                 return found
             if is_closed:
                 # The rest is a problem of its own, which another draw begins.
-                closed = found
                 fresh = np.random.default_rng(n).standard_normal(size)
-                block = _Block(n, _apart(fresh, basis[:n]))
+                found = Found(n, _apart(fresh, basis[:n]), found)
                 continue
-        block.vector = ahead / block.beside[-1]
+        found.last = ahead / found.beside[-1]
 
 
 def _apart(vector, basis):
@@ -388,38 +359,40 @@ def _apart(vector, basis):
     return vector
 
 
-class _Block:
-    """Steps from one start, until these have seen all that the operator makes of it."""
+class Found:
+    """Steps from one start, until these have seen all that the operator makes of it.
 
-    def __init__(self, first, start):
-        self.first, self.length = first, float(np.linalg.norm(start))
-        self.vector = start / self.length
+    After ``n_products`` steps the largest eigenvalue is at least ``value``, by earlier starts, too.
+    ``vector`` is its eigenvector, and ``leading(k)`` the sum of those of the k largest ones.
+    """
+
+    def __init__(self, first, start, before=None):
+        self.first, self.length, self.before = first, float(np.linalg.norm(start)), before
+        self.last = start / self.length
         self.diagonal, self.beside = [], []
 
-    def judge(self, basis, n, scale, closed, is_all):
-        """What is known after n steps, those of earlier starts included."""
-        values, vectors, _ = dstev(self.diagonal, self.beside[:-1] or [0.0])
-        value, sizes = float(values[-1]), self.beside.copy()
-        floor = n * scale * ROUNDING
-        is_lower = closed is not None and closed.value > value
+    def judge(self, basis, n, floor, is_all):
+        """Find what is known after n steps, those of earlier starts included."""
+        self._ritz, vectors, _ = dstev(self.diagonal, self.beside[:-1] or [0.0])
+        self.n_products, self.value, self._floor = n, float(self._ritz[-1]), floor
+        self._is_all, self.leading = is_all, lambda k: vectors[:, -k:].sum(axis=1) @ basis
+        if self.before is not None and self.before.value > self.value:
+            self.value, self.leading = self.before.value, self.before.leading
 
-        def bound(risk):
-            bound = value + floor if is_all else self._bound(values, sizes, risk, floor)
-            return max(bound, closed.value + floor) if is_lower else bound
+    @property
+    def vector(self):
+        vector = self.leading(1)
+        vector = vector / np.linalg.norm(vector)
+        return -vector if vector[np.argmax(np.abs(vector))] < 0.0 else vector
 
-        def mix(n_leading):
-            return vectors[:, -n_leading:].sum(axis=1) @ basis
-
-        if is_lower:
-            return Found(closed.value, n, bound, closed._mix)
-        return Found(value, n, bound, mix)
-
-    def _bound(self, values, beside, risk, floor):
-        """What the largest eigenvalue is not above, from the values that steps have seen."""
-        floor = max(floor, 1e-280)
+    def bound(self, risk=RISK):
+        """What the largest eigenvalue is not above, but with a small probability."""
+        least, values, floor = self.value + self._floor, self._ritz, max(self._floor, 1e-280)
+        if self._is_all:
+            return least
         below = values[-1] - values
         height = math.log(self.length / (risk * math.sqrt(0.5 * math.pi)))
-        height += float(np.log(np.maximum(beside, floor)).sum())
+        height += float(np.log(np.maximum(self.beside, floor)).sum())
         # The polynomial is at least this power of the excess, and its logarithm is convex in that
         # of the excess: Newton's method stays above the root.
         lowest, log_excess = math.log(floor), height / len(values)
@@ -432,4 +405,5 @@ class _Block:
             if move <= 1e-3:
                 break
             log_excess -= move
-        return float(values[-1] + math.exp(min(max(log_excess, lowest), 700.0)) + floor)
+        excess = math.exp(min(max(log_excess, lowest), 700.0))
+        return max(least, float(values[-1] + excess + floor))

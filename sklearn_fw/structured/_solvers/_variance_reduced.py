@@ -65,7 +65,7 @@ def smoothed_max(scores, mu):
     scores = np.asarray(scores, np.float64)
     order = np.argsort(-scores, kind="stable")
     few, weights = np.empty(len(order)), np.empty(len(order))
-    value = vectors.smoothed_max_of(scores[order], float(mu), few)
+    value = vectors.smoothed_max(scores[order], float(mu), few)
     weights[order] = few
     return value, weights
 
