@@ -434,17 +434,6 @@ def _check_within(solver, lower, upper, model):
         )
 
 
-# Parameters that mean the same in several solvers.
-PASSES = {
-    "gap_check": check.at_least(1),
-    "gap_degree": check.positive,
-    "early_exit": check.not_negative,
-    "cache": check_switch,
-    "cache_f": check.not_negative,
-    "cache_nu": check.not_negative,
-}
-
-
 def numbers(certificate, blocks, estimate):
     """A row of the history, from anything with ``primal``, ``dual`` and ``gap``."""
     return {

@@ -8,7 +8,7 @@ from ..._core import check
 from ..._core.warnings import warn
 from ..._kernels import lazy
 from ..._kernels.common.step_rules import open_loop_step
-from ._base import PASSES, Breakpoint, DualMethod, Solver, SweepMethod, check_switch, numbers
+from ._base import Breakpoint, DualMethod, Solver, SweepMethod, check_switch, numbers
 from ._visits import batch_step, revisit_rules, take_in, visit_blocks
 
 block_rules = lazy("structured.block_rules")
@@ -117,20 +117,19 @@ class BlockFrankWolfe(Solver):
     variant: check.options(*VARIANTS) = "fw"
     _: KW_ONLY
     sampling: check.options("uniform", "shuffle", "gap", "max_gap", "active") = "gap"
-    gap_degree: float = 1.0
-    cache: bool | str = "auto"
-    cache_f: float = 0.25
-    cache_nu: float = 0.01
+    gap_degree: check.positive = 1.0
+    cache: check_switch = "auto"
+    cache_f: check.not_negative = 0.25
+    cache_nu: check.not_negative = 0.01
     cache_size: check.at_least(1) = 50
-    gap_check: int = 10
-    early_exit: float = 0.8
+    gap_check: check.at_least(1) = 10
+    early_exit: check.not_negative = 0.8
     averaging: check_switch = False
     step_size: check.options(*STEP_SIZES) = "line_search"
     batch_step: check.flag = False
     lower_bounds: object = None
     upper_bounds: object = None
     warm_start_type: check.options("keep_primal", "keep_dual", "none") = "keep_primal"
-    parameters = PASSES
 
     def start(self, blocks, *, lam, tol, rng, warm=None):
         name = f"variant={self.variant!r}"
@@ -366,11 +365,10 @@ class MinibatchFrankWolfe(Solver):
     _: KW_ONLY
     sampling: check.options("gap", "shuffle") = "gap"
     cache_size: check.at_least(2) = 50
-    gap_check: int = 10
-    early_exit: float = 0.8
+    gap_check: check.at_least(1) = 10
+    early_exit: check.not_negative = 0.8
     lower_bounds: object = None
     upper_bounds: object = None
-    parameters = PASSES
 
     def start(self, blocks, *, lam, tol, rng, warm=None):
         self._reset(blocks, lam, warm, capacity=int(self.cache_size))

@@ -9,7 +9,7 @@ import numpy as np
 from ..._core import check
 from ..._kernels import lazy
 from ...projections import project_l2_ball
-from ._base import PASSES, BestPointMethod, Solution, Solver, dual_norm
+from ._base import BestPointMethod, Solution, Solver, dual_norm
 from ._block_frank_wolfe import BlockFrankWolfe
 
 block_rules = lazy("structured.block_rules")
@@ -133,10 +133,9 @@ class Extragradient(Solver):
     cut: check.within(0, 1, "left") = 0.0
     restart: check.flag = True
     memory_efficient: check.flag = True
-    gap_check: int = 10
+    gap_check: check.at_least(1) = 10
     lower_bounds: object = None
     upper_bounds: object = None
-    parameters = PASSES
 
     def start(self, blocks, *, lam, tol, rng, warm=None):
         from .._problems._part_polytopes import polytopes_of
