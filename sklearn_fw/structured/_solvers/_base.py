@@ -214,7 +214,7 @@ class _UserMethod:
                 raise TypeError(f"{key!r} of the row that {name} returned must be a number")
         if self._certified and row.get("dual_gap") is None:
             raise ValueError(
-                f"{name} has no 'dual_gap': set certified = False in the class of a solver"
+                f"{name} has no 'dual_gap': set certified = False in the solver's class"
             )
         n_calls = int(self._blocks.counts[block_rules.CALLS])
         self._row = {"n_oracle_calls": n_calls, "dual_gap": None, **row}

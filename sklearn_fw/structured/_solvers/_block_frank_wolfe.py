@@ -136,19 +136,13 @@ class BlockFrankWolfe(Solver):
         if self.step_size != "line_search" and self.variant != "fw":
             raise ValueError(f"step_size='universal' is defined for variant='fw' only, got {name}")
         if check.is_auto(self.averaging) and self.variant != "fw":
-            raise ValueError(
-                f"averaging='auto' is defined for variant='fw' only, got {name}: set averaging to "
-                f"True or False"
-            )
+            raise ValueError(f"averaging='auto' is defined for variant='fw' only, got {name}")
         if self.cache is True and self.cache_size < 2:
             raise ValueError("cache_size must be at least 2: the truth and one other vertex")
         if self.cache is True and self.variant == "exact":
             raise ValueError("variant='exact' has no use for a cache: set cache=False")
         if self.sampling == "active" and self.variant != "exact":
-            raise ValueError(
-                f"sampling='active' is defined for variant='exact' only, got {name}: visits with "
-                f"other steps leave a gap, take sampling='gap'"
-            )
+            raise ValueError(f"sampling='active' is defined for variant='exact' only, got {name}")
         return _BlockMethod(self, blocks, lam, tol, rng, warm)
 
 
@@ -156,9 +150,8 @@ class _BlockMethod(DualMethod):
     def __init__(self, settings, blocks, lam, tol, rng, warm):
         self.settings, self.blocks, self.tol, self.rng = settings, blocks, tol, rng
         use_cache = settings.cache is True
-        explicit = use_cache or settings.variant != "fw"
-        if settings.variant == "exact" and blocks.single:  # marginals say all
-            explicit = False
+        says_all = settings.variant == "exact" and blocks.single  # what marginals then do
+        explicit = use_cache or (settings.variant != "fw" and not says_all)
         self.rules = block_rules.Rules(
             lam=lam,
             variant=VARIANTS.index(settings.variant),
