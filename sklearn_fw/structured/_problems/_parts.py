@@ -414,9 +414,10 @@ class PartProblem(Problem):
 
     def currents(self):
         current = np.empty(self.n_blocks)
-        kernels.current_values(
-            self._parts, self.marginals, self._dual.w, self._scratch.oracle, current
-        )
+        kernels.sweep(
+            self._parts, self.marginals, self._dual.w, 1.0, 0, self.n_blocks, self._scratch.oracle,
+            current, current, None,
+        )  # fmt: skip
         return current
 
     # ---- Gibbs distributions: by compiled sums where there are any, else by oracles --------------
