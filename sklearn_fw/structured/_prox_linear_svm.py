@@ -207,11 +207,10 @@ class ProxLinearStructuredSVM(StructuredPredictor, CallbackSupportMixin, Estimat
         self : ProxLinearStructuredSVM
             The fitted estimator.
         """
-        eta = None if check.is_auto(self.eta) else float(self.eta)
         with time_budget(self.time_limit):
-            return self._fit(X, y, sample_weight, eta)
+            return self._fit(X, y, sample_weight)
 
-    def _fit(self, X, y, sample_weight, eta):
+    def _fit(self, X, y, sample_weight):
         given, rng = (X, y), check.random_state(self.random_state)
         start = self.coef_ if self.warm_start and hasattr(self, "coef_") else None
         first_eta = None if start is None else self.eta_
@@ -222,6 +221,7 @@ class ProxLinearStructuredSVM(StructuredPredictor, CallbackSupportMixin, Estimat
         self.tol_ = TOL if check.is_auto(self.tol) else float(self.tol)
         self.lam_ = 1.0 / (self.C_ * weight.sum())
         max_iter = MAX_ITER if check.is_auto(self.max_iter) else self.max_iter
+        eta = None if check.is_auto(self.eta) else float(self.eta)
         from ._prox_linear._run import ProxLinear
 
         run = ProxLinear(
@@ -243,10 +243,7 @@ class ProxLinearStructuredSVM(StructuredPredictor, CallbackSupportMixin, Estimat
 
         self.solver_ = resolve_solver(self.solver)
         if not self.solver_.certified:
-            raise ValueError(
-                f"solver={self.solver!r} has no certificate, which tells when a model is solved: "
-                f"use 'bcfw' or 'fw'"
-            )
+            raise ValueError(f"solver={self.solver!r} has no certificate: use 'bcfw' or 'fw'")
         self.model_ = as_score_model(self.score_model)
         scores = CheckedScores(self.model_)
         if not isinstance(self.model_, TorchScores) and hasattr(self.model_, "get_params"):
@@ -256,8 +253,8 @@ class ProxLinearStructuredSVM(StructuredPredictor, CallbackSupportMixin, Estimat
         if start is not None:
             if start.shape != w.shape:
                 raise ValueError(
-                    f"warm_start=True needs the score model of the previous fit, which had "
-                    f"{len(start)} weights and not {len(w)}: fit a clone, or set warm_start=False"
+                    f"warm_start=True needs a score model of {len(start)} weights as in the "
+                    f"previous fit, got {len(w)}: set warm_start=False"
                 )
             w = np.array(start)
         layouts = [scores.value(i, x, w)[1] for i, x in enumerate(X)]
@@ -285,7 +282,7 @@ class ProxLinearStructuredSVM(StructuredPredictor, CallbackSupportMixin, Estimat
         self.objective_, self.dual_objective_ = run.objective, float(last["dual_objective"][-1])
         self.dual_gap_ = float(last["dual_gap"][-1]) if certified else np.inf
         self.prox_gradient_norm_ = float(last["prox_gradient_norm"][-1]) if certified else np.inf
-        self.n_oracle_calls_, self.temperature_ = run.n_oracle_calls, 1.0
+        self.n_oracle_calls_, self.temperature_ = blocks.calls, 1.0
         if not certified and status in (Status.CONVERGED, Status.MAX_ITER):
             status = Status.FINISHED
         if status is Status.CONVERGED and self.dual_gap_ > LOOSEST * self.objective_:
@@ -300,13 +297,12 @@ class ProxLinearStructuredSVM(StructuredPredictor, CallbackSupportMixin, Estimat
             self._warn_of_budget(status)
 
     def _warn_of_budget(self, status):
-        is_time = status is Status.TIME_LIMIT
-        ended = "time_limit ended the fit after" if is_time else "max_iter ended the fit after"
-        helps = "a larger time_limit" if is_time else f"max_iter above {self.n_iter_}"
+        budget = "time_limit" if status is Status.TIME_LIMIT else "max_iter"
         warn(
-            f"{ended} {self.n_iter_} convex models, and the last one may still lower the objective "
-            f"by {self.dual_gap_:.3g} of {self.objective_:.3g}, more than tol={self.tol_:.3g}. "
-            f"What helps: {helps}; a smaller C; inputs on one scale; or a larger tol",
+            f"{budget} ended the fit after {self.n_iter_} convex models, and the last one may "
+            f"still lower the objective by {self.dual_gap_:.3g} of {self.objective_:.3g}, more "
+            f"than tol={self.tol_:.3g}. What helps: a larger {budget}; a smaller C; inputs on one "
+            f"scale; or a larger tol",
             ConvergenceWarning,
         )
 
