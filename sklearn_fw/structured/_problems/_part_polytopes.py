@@ -20,7 +20,6 @@ from ._listed import BlackBoxProblem
 from ._part_sets import edges_of_samples, rows_of
 from ._polytopes import ModelPolytopes, Point
 
-blocks_kernels = lazy("structured.blocks")
 cut_projection = lazy("structured.cut_projection")
 variance_reduced = lazy("structured.variance_reduced")
 
@@ -123,9 +122,6 @@ class PartPolytopes:
         costs = parts.node_cost * (marginals.nodes * parts.cost[parts.cost_row]).sum(axis=1)
         marginals.loss[:] = parts.weight * np.add.reduceat(costs, parts.node_start[:-1])
 
-    def _flat(self):
-        return np.concatenate([self._marginals.nodes.ravel(), self._marginals.tables.ravel()])
-
     def _psi(self):
         return self._blocks.features_of(self._marginals, 1.0)
 
@@ -144,7 +140,8 @@ class PartPolytopes:
 
         blocks._share(run)
         self.n_calls += len(self.weight)
-        z, log_partition = self._flat() if stored else None, float(self.weight @ out[0])
+        z = np.concatenate([here.nodes.ravel(), here.tables.ravel()]) if stored else None
+        log_partition = float(self.weight @ out[0])
         return Point(self._psi(), float(here.loss.sum()), z, potentials, log_partition)
 
     def radii(self, norm):
@@ -180,9 +177,8 @@ class PartPolytopes:
         return self._lengths + (self._n_pairs**2).sum(axis=1)
 
     def center(self):
-        self._marginals.nodes[:], self._marginals.tables[:] = 0.0, 0.0
-        blocks_kernels.set_to_truth(self._parts, self._marginals)
-        return self._flat()
+        truth = self._blocks._marginals_of_truth()
+        return np.concatenate([truth.nodes.ravel(), truth.tables.ravel()])
 
     def weight_of_entries(self):
         """p_i of every entry of a flat vector."""

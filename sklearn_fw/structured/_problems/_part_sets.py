@@ -8,7 +8,6 @@ from ..._core.packed import starts_of
 from ..._kernels import lazy
 from ...inference import ICM, QPBO, TRWS, BestOf, Elimination, GraphCut, IteratedLocalSearch
 
-kernels = lazy("structured.blocks")
 rows_kernels = lazy("common.rows")
 
 # Approximate oracles, and those by cuts: seconds of a call, and for each pair of states of an edge.
@@ -109,8 +108,8 @@ def regrouped(parts, group):
     within = within[np.argsort(groups[within, 0], kind="stable")]
     edge_start = starts_of(np.bincount(groups[within, 0], minlength=len(counts)))
     source = source[within]
-    samples = _sample_of_nodes(parts)
-    weight = parts.weight[samples[nodes[node_start[:-1]]]]
+    first = nodes[node_start[:-1]]
+    weight = parts.weight[np.searchsorted(parts.node_start, first, side="right") - 1]
     rows = rows_of(parts)[nodes]
     local, attribute_start, attributes = rows_kernels.number_locally(
         node_start, rows.indptr.astype(np.int64), rows.indices, parts.n_attributes
@@ -135,11 +134,6 @@ def regrouped(parts, group):
         cost_row=parts.cost_row[nodes],
         weight=weight / weight.sum(),
     )
-
-
-def _sample_of_nodes(parts):
-    lengths = np.diff(parts.node_start)
-    return np.repeat(np.arange(len(lengths)), lengths)
 
 
 def edges_of_samples(parts):
@@ -206,16 +200,9 @@ def retarget(blocks, truth):
         nodes[t, old], nodes[t, new] = nodes[t, new], nodes[t, old]
         moved = np.zeros(blocks.n_blocks, bool)
         moved[np.searchsorted(parts.node_start, t, side="right") - 1] = True
-        _to_truth(blocks, moved & (parts.edge_stop > parts.edge_start))
+        moved &= parts.edge_stop > parts.edge_start
+        here, fresh = per_node(blocks, moved), blocks._marginals_of_truth()
+        nodes[here] = fresh.nodes[here]
+        blocks.marginals.tables[moved], blocks.marginals.loss[moved] = fresh.tables[moved], 0.0
     blocks._bind()
     blocks.refresh()
-
-
-def _to_truth(blocks, chosen):
-    """All mass of some blocks on the truth."""
-    marginals, here = blocks.marginals, per_node(blocks, chosen)
-    fresh = type(marginals)(*map(np.zeros_like, marginals))
-    kernels.set_to_truth(blocks._parts, fresh)
-    marginals.nodes[here] = fresh.nodes[here]
-    marginals.tables[chosen] = fresh.tables[chosen]
-    marginals.loss[chosen] = 0.0

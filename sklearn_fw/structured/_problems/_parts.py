@@ -532,6 +532,11 @@ class PartProblem(Problem):
     def _truth(self):
         return self._parts.truth
 
+    def _marginals_of_truth(self):
+        truth = layout.Marginals(*map(np.zeros_like, self.marginals))
+        kernels.set_to_truth(self._parts, truth)
+        return truth
+
     # ---- warm starts -----------------------------------------------------------------------------
 
     def _meaning(self):

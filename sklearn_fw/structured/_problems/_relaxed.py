@@ -2,7 +2,6 @@
 
 import numpy as np
 
-from ..._kernels.structured import blocks as kernels
 from ..._kernels.structured.parts import Marginals
 from ._base import Answer
 from ._parts import PartProblem
@@ -53,10 +52,7 @@ class RelaxedProblem(PartProblem):
         loss = self.weight * [answer.loss for answer in answers]
         return Marginals(np.concatenate(nodes), np.array(tables), loss)
 
-    def _truth(self):
-        truth = Marginals(*map(np.zeros_like, self.marginals))
-        kernels.set_to_truth(self._parts, truth)
-        return truth
+    _truth = PartProblem._marginals_of_truth
 
     def vertex_of(self, answers):
         return self.features_of(answers, self.lam), float(answers.loss.sum())
