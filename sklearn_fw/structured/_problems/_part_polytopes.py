@@ -29,29 +29,24 @@ MOST_STEPS = 20_000
 def polytopes_of(blocks):
     """The convex hulls of the outputs of `Problem`, whose lam and dual variables stay."""
     if isinstance(blocks, BlackBoxProblem):
-        return ModelPolytopes(
-            blocks._model.model, blocks._samples, blocks.weight, blocks.n_weights
-        )  # fmt: skip
+        model, samples = blocks._model.model, blocks._samples
+        return ModelPolytopes(model, samples, blocks.weight, blocks.n_weights)
     if blocks._parts.zero_one_cost > 0.0:
         raise NotImplementedError(
             "solver 'extragradient' needs a task_loss that is a sum over nodes, such as 'hamming'"
         )
-    make = PartPolytopes
     forest = blocks._graph.is_forest(np.diff(blocks._parts.node_start))
     if (blocks._parts.mix is not None or not forest) and only_attract(blocks):
-        make = CutPolytopes
-    elif blocks._parts.mix is not None or blocks._parts.n_own is not None:
+        return CutPolytopes(blocks)
+    if blocks._parts.mix is not None or blocks._parts.n_own is not None:
         raise ValueError(
             "solver 'extragradient' needs one table of weights for each edge and nodes of one "
-            "kind, or two states and bounds on weights that reward no difference: take another "
-            "solver, such as 'bcfw'"
+            "kind, or two states and bounds that reward no difference: take solver='bcfw'"
         )
-    return make(blocks)
+    return PartPolytopes(blocks)
 
 
-@cache
-def _libraries():
-    return ThreadpoolController()
+_libraries = cache(ThreadpoolController)
 
 
 class PartPolytopes:
@@ -67,6 +62,7 @@ class PartPolytopes:
         self.weight, self.n_weights, self.n_calls = blocks.weight, blocks.n_weights, 0
         self.size, self._rows = marginals.nodes.size + marginals.tables.size, rows_of(self._parts)
         self._lengths = np.diff(blocks._parts.node_start)
+        self._has_marginals = self._graph.is_forest(self._lengths)
 
     @cached_property
     def _n_pairs(self):
@@ -82,15 +78,14 @@ class PartPolytopes:
 
     def resolve(self, geometry):
         """The geometry asked for; "auto" is "entropy" for forests, else "euclidean"."""
-        has_marginals = self._graph.is_forest(self._lengths)
-        if geometry == "entropy" and not has_marginals:
+        if check.is_auto(geometry):
+            return "entropy" if self._has_marginals else "euclidean"
+        if geometry == "entropy" and not self._has_marginals:
             raise ValueError(
                 "z_geometry='entropy' needs marginals, which are known for graphs without cycles "
                 "only: use z_geometry='euclidean'"
             )
-        return (
-            ("entropy" if has_marginals else "euclidean") if check.is_auto(geometry) else geometry
-        )
+        return geometry
 
     # ---- features and losses ---------------------------------------------------------------------
 
@@ -256,7 +251,7 @@ class CutPolytopes(PartPolytopes):
 
     def __init__(self, blocks):
         super().__init__(blocks)
-        parts = self._parts
+        self._has_marginals, parts = False, self._parts
         n_edges = parts.edge_stop - parts.edge_start
         self._edge_start = starts_of(n_edges)
         self.size = len(parts.truth) + int(self._edge_start[-1])
@@ -267,14 +262,6 @@ class CutPolytopes(PartPolytopes):
         starts = parts.node_start + self._edge_start
         self._sample = sample = np.repeat(np.arange(len(n_edges)), np.diff(starts))
         self._is_node = np.arange(self.size) - starts[sample] < self._lengths[sample]
-
-    def resolve(self, geometry):
-        if geometry == "entropy":
-            raise ValueError(
-                "z_geometry='entropy' needs marginals, which cuts do not have: use "
-                "z_geometry='euclidean'"
-            )
-        return "euclidean"
 
     def _joined(self, nodes, edges):
         z = np.empty(self.size)

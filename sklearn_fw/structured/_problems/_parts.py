@@ -192,7 +192,7 @@ class PartProblem(Problem):
 
     def answers(self, order, w):
         if self.is_compiled:
-            return super().answers(order, w)
+            return [self.answer(i, w) for i in order]
         self.counts[CALLS] += len(order)
         view = self._view(np.ascontiguousarray(w))
         return [answer for answer, _ in self._ask(order, self._parts, view, 1.0)]
