@@ -41,7 +41,7 @@ def polytopes_of(blocks):
     if blocks._parts.mix is not None or blocks._parts.n_own is not None:
         raise ValueError(
             "solver 'extragradient' needs one table of weights for each edge and nodes of one "
-            "kind, or two states and bounds that reward no difference: take solver='bcfw'"
+            "kind, or two states and bounds on weights that reward no difference: take 'bcfw'"
         )
     return PartPolytopes(blocks)
 

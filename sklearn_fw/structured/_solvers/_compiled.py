@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..._kernels import lazy
+from .._problems._part_sets import rows_of
 
 block_rules = lazy("structured.block_rules")
 block_saddle = lazy("structured.block_saddle")
@@ -79,12 +80,13 @@ def _run_compiled(blocks, rules, order, uniforms, position):
 def _run_exact(blocks, rules, order, uniforms, position):
     parts = blocks._parts
     if blocks.singles is None:
-        blocks.singles = class_blocks.Single(
-            np.empty(len(parts.data), np.int64), np.empty(blocks.n_blocks)
-        )
-        class_blocks.number_columns(parts, blocks._scratch.step, blocks.singles)
+        rows = rows_of(parts)
+        columns = rows.indices.astype(np.int64)
+        rows = rows.astype(np.float64)  # a copy
+        rows.sum_duplicates()  # an attribute may come twice in a row
+        blocks.singles = columns, rows.power(2).sum(axis=1)
     return class_blocks.exact_visits(
-        parts, blocks._dual, blocks.singles, blocks.gaps, rules, order, uniforms, blocks.counts,
+        parts, blocks._dual, *blocks.singles, blocks.gaps, rules, order, uniforms, blocks.counts,
         position,
     )  # fmt: skip
 
