@@ -122,7 +122,7 @@ def ascend_parts(blocks, order, uniforms, rules, entropy):
     return smoothed.ascend(
         blocks._with_loss(0.0), blocks._dual, blocks.gaps, rules, order, uniforms, entropy,
         surrogate.temperature, surrogate.loss_weight, blocks._scratch, blocks.make_sums(),
-        blocks.counts, 0,
+        blocks.counts,
     )  # fmt: skip
 
 
