@@ -97,7 +97,7 @@ class PartPolytopes:
 
     def _score_nodes(self, w, s):
         """Scores of nodes plus s times their costs, and the weights as rows and tables."""
-        parts, view = self._parts, self._blocks._view(np.ascontiguousarray(w))
+        parts, view = self._parts, self._blocks._view(w)
         nodes = (self._rows @ view.rows).reshape(self._marginals.nodes.shape)
         return nodes + s * parts.node_cost[:, None] * parts.cost[parts.cost_row], view
 
@@ -124,7 +124,7 @@ class PartPolytopes:
 
     def gibbs(self, potentials, stored):
         blocks, here, out = self._blocks, self._marginals, np.empty((5, len(self.weight)))
-        view = blocks._view(np.ascontiguousarray(potentials.w))
+        view = blocks._view(potentials.w)
         smoother = variance_reduced.Smoother(1.0, 0, 1, float(potentials.s), False)
 
         def run(first, last):

@@ -176,7 +176,7 @@ def per_node(blocks, values):
 
 
 def true_scores(blocks, w):
-    view = blocks._view(np.ascontiguousarray(w))
+    view = blocks._view(w)
     asked = (blocks._question(blocks._parts, view, i, 0.0) for i in range(blocks.n_blocks))
     return np.fromiter((true for _, true, _ in asked), np.float64, blocks.n_blocks)
 

@@ -163,7 +163,7 @@ def mixes_outputs(blocks, *args):
 
 def smooth_pass_of_parts(blocks, w, smoothing):
     is_loss, surrogate = smoothing.kind == "loss", blocks.surrogate
-    out, view = np.empty((5, blocks.n_blocks)), blocks._view(np.ascontiguousarray(w))
+    out, view = np.empty((5, blocks.n_blocks)), blocks._view(w)
 
     def run(first, last):
         variance_reduced.smooth_pass(
@@ -187,7 +187,7 @@ def svrg_walk_of_parts(blocks, order, x, origin, drift, step, rho, values, smoot
     power = rho ** np.arange(n_steps + 1)
     reach = np.append(0.0, np.cumsum(power[:-1]))
     walk = variance_reduced.Walk(
-        *map(blocks._view, (x, drift, total, np.ascontiguousarray(origin))),
+        *map(blocks._view, (x, drift, total, origin)),
         np.zeros(n_rows, np.int64), power, reach, np.cumsum(reach),
     )  # fmt: skip
     variance_reduced.svrg_steps(
