@@ -289,16 +289,16 @@ def _layout(arrays, edges, name):
     if unary.ndim != 2 or not unary.shape[1]:
         raise ValueError(f"unary in {name} must have shape (n_nodes, n_states), got {unary.shape}")
     n_nodes, n_states = unary.shape
-    if edges is not None:
-        edges = check_edges(edges, n_nodes, "nodes")
-    n_edges = max(n_nodes - 1, 0) if edges is None else len(edges)
+    edges = chain_edges(n_nodes) if edges is None else check_edges(edges, n_nodes, "nodes")
     table = (n_states, n_states)
-    if arrays[1].shape not in (table, (n_edges, *table)):
-        shapes = f"{table} or {(n_edges, *table)}, got {arrays[1].shape}"
+    if arrays[1].shape not in (table, (len(edges), *table)):
+        shapes = f"{table} or {(len(edges), *table)}, got {arrays[1].shape}"
         raise ValueError(f"pairwise in {name} must have shape {shapes}")
-    if edges is None:
-        edges = np.arange(n_edges)[:, None] + np.arange(2)
     return Layout((unary.shape, arrays[1].shape), edges)
+
+
+def chain_edges(n_nodes):
+    return np.arange(max(n_nodes - 1, 0))[:, None] + np.arange(2)
 
 
 def _as_tuple(answer):
