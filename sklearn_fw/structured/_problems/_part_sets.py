@@ -111,29 +111,20 @@ def regrouped(parts, group):
     first = nodes[node_start[:-1]]
     weight = parts.weight[np.searchsorted(parts.node_start, first, side="right") - 1]
     rows = rows_of(parts)[nodes]
+    indptr = rows.indptr.astype(np.int64)
     local, attribute_start, attributes = rows_kernels.number_locally(
-        node_start, rows.indptr.astype(np.int64), rows.indices, parts.n_attributes
+        node_start, indptr, rows.indices, parts.n_attributes
     )
     return parts._replace(
-        row_start=node_start,
-        indptr=rows.indptr.astype(np.int64),
-        local=local,
-        data=rows.data,
-        attribute_start=attribute_start,
-        attributes=attributes,
-        node_start=node_start,
-        edge_start=edge_start[:-1],
-        edge_stop=edge_start[1:],
-        edges=place[ends[within]],
+        row_start=node_start, indptr=indptr, local=local, data=rows.data,
+        attribute_start=attribute_start, attributes=attributes, node_start=node_start,
+        edge_start=edge_start[:-1], edge_stop=edge_start[1:], edges=place[ends[within]],
         edge_table=parts.edge_table[source],
         mix=None if parts.mix is None else _mix_of(parts.mix, source),
-        n_own=None if parts.n_own is None else parts.n_own[nodes],
-        exhaustive=False,
-        truth=parts.truth[nodes],
-        node_cost=parts.node_cost[nodes],
-        cost_row=parts.cost_row[nodes],
+        n_own=None if parts.n_own is None else parts.n_own[nodes], exhaustive=False,
+        truth=parts.truth[nodes], node_cost=parts.node_cost[nodes], cost_row=parts.cost_row[nodes],
         weight=weight / weight.sum(),
-    )
+    )  # fmt: skip
 
 
 def edges_of_samples(parts):

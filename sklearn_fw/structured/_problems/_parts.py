@@ -130,23 +130,17 @@ class PartProblem(Problem):
         n_edges = (parts.edge_stop - parts.edge_start).max() if mixed else 0
         scores, delta = np.zeros((2, n_nodes, n_states))
         oracle = layout.OracleScratch(
-            scores=scores,
-            score_rows=scores.reshape(n_rows, parts.n_columns),
-            messages=np.zeros((n_nodes + 1, n_states)),
-            labels=np.zeros(n_nodes, np.int32),
-            edge_numbers=np.arange(n_edges),
-            edge_tables=np.zeros((n_edges, n_states, n_states)),
-        )
+            scores, scores.reshape(n_rows, parts.n_columns),
+            messages=np.zeros((n_nodes + 1, n_states)), labels=np.zeros(n_nodes, np.int32),
+            edge_numbers=np.arange(n_edges), edge_tables=np.zeros((n_edges, n_states, n_states)),
+        )  # fmt: skip
         step = layout.StepScratch(
-            delta=delta,
-            delta_rows=delta.reshape(n_rows, parts.n_columns),
-            delta_tables=np.zeros(parts.n_tables * n_states**2),
-            active=np.zeros(n_rows, np.bool_),
+            delta, delta.reshape(n_rows, parts.n_columns),
+            delta_tables=np.zeros(parts.n_tables * n_states**2), active=np.zeros(n_rows, np.bool_),
             buffer=np.zeros((n_attributes, parts.n_columns)),
-            stamp=np.zeros(n_attributes, np.int64),
-            touched=np.zeros(n_attributes, np.int64),
+            stamp=np.zeros(n_attributes, np.int64), touched=np.zeros(n_attributes, np.int64),
             clock=np.zeros(2, np.int64),
-        )
+        )  # fmt: skip
         values = np.zeros(self._vertices.alpha.shape[1] if self.explicit else 0)
         return layout.Scratch(oracle, step, np.zeros(n_nodes, np.int32), values)
 
@@ -432,8 +426,7 @@ class PartProblem(Problem):
         if not callable(getattr(self.oracle, "marginals", None)):
             raise TypeError(
                 f"smoothed answers need an oracle with the method marginals, which "
-                f"{name_of(self.oracle)} lacks: take another oracle, such as 'elimination', or "
-                f"surrogate='hinge'"
+                f"{name_of(self.oracle)} lacks: take 'elimination', or surrogate='hinge'"
             )
         if loss_weight * self._parts.zero_one_cost > 0.0:
             raise ValueError(

@@ -20,16 +20,14 @@ class RelaxedProblem(PartProblem):
     def __init__(self, parts, oracle, n_jobs=None):
         if parts.zero_one_cost > 0.0:
             raise ValueError(
-                "relaxed answers need a task_loss that is a sum over nodes, such as 'hamming': "
-                "another one is no function of marginals"
+                "relaxed answers need a task_loss that is a sum over nodes, such as 'hamming'"
             )
         super().__init__(parts, oracle, n_jobs)
 
     def _reset(self, capacity):
         if capacity:
             raise ValueError(
-                "relaxed answers are marginals, of which no list is kept: take solver='bcfw', 'fw' "
-                "or 'subgradient', or an oracle with relaxed=False"
+                "relaxed answers are marginals, of which no list is kept: take solver='bcfw'"
             )
         super()._reset(capacity)
 

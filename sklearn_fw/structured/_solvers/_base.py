@@ -346,8 +346,7 @@ class BestPointMethod(IterativeMethod):
         """The best point in the ball of the moment."""
         if not self.blocks.certified:
             raise ValueError(
-                "a path over radii needs an oracle that is exact or bounds the score of its "
-                "answers: take such an oracle, or a grid over solver__radius"
+                "a path over radii needs an oracle that is exact or bounds the scores of answers"
             )
         return Breakpoint(self.radius, self.best_w.copy(), self.primal, self.gap)
 

@@ -153,15 +153,10 @@ class _BlockMethod(DualMethod):
         says_all = settings.variant == "exact" and blocks.single  # what marginals then do
         explicit = use_cache or (settings.variant != "fw" and not says_all)
         self.rules = block_rules.Rules(
-            lam=lam,
-            variant=VARIANTS.index(settings.variant),
-            line_search=settings.step_size == "line_search",
-            use_cache=use_cache,
-            cache_f=float(settings.cache_f),
-            cache_nu=float(settings.cache_nu),
-            gap_degree=float(settings.gap_degree),
+            lam, VARIANTS.index(settings.variant), settings.step_size == "line_search", use_cache,
+            float(settings.cache_f), float(settings.cache_nu), float(settings.gap_degree),
             shrink=settings.sampling == "active",
-        )
+        )  # fmt: skip
         capacity = int(settings.cache_size) if explicit else 0
         settings._reset(blocks, lam, capacity=capacity, averaging=bool(settings.averaging))
         self.averages = bool(settings.averaging)  # whether the point of the moment is the average
@@ -198,8 +193,7 @@ class _BlockMethod(DualMethod):
         blocks, point = self.blocks, self.last
         if not blocks.certified:
             raise ValueError(
-                "mode='exact' needs an oracle that is exact or bounds the score of its answers: "
-                "take such an oracle, or mode='heuristic'"
+                "mode='exact' needs an oracle that is exact or bounds scores: take 'heuristic'"
             )
         norm = 0.5 * blocks.lam * (point.w @ point.w)
         return Breakpoint(
