@@ -253,8 +253,8 @@ class ProxLinearStructuredSVM(StructuredPredictor, CallbackSupportMixin, Estimat
         if start is not None:
             if start.shape != w.shape:
                 raise ValueError(
-                    f"warm_start=True needs a score model of {len(start)} weights as in the "
-                    f"previous fit, got {len(w)}: set warm_start=False"
+                    f"warm_start=True needs the score model of the previous fit, which had "
+                    f"{len(start)} weights and not {len(w)}: set warm_start=False"
                 )
             w = np.array(start)
         layouts = [scores.value(i, x, w)[1] for i, x in enumerate(X)]
