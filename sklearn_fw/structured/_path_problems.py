@@ -143,20 +143,14 @@ def _check_solver(estimator, mode):
                 f"DualAscent, got {estimator.solver!r}"
             )
         if mode == "heuristic":
-            raise ValueError(
-                f"mode='heuristic' needs surrogate='hinge', got {surrogate.name!r}: take "
-                f"mode='exact'"
-            )
+            raise ValueError(f"mode='heuristic' needs surrogate='hinge', got {surrogate.name!r}")
         return
     if not isinstance(solver, BlockFrankWolfe):
         raise ValueError(
             f"solver of a path must be of the block-coordinate family, got {estimator.solver!r}"
         )
     if mode == "heuristic" and solver.averaging is True:
-        raise ValueError(
-            "mode='heuristic' trusts the gaps of single iterates, which say nothing about their "
-            "average: take mode='exact' or averaging=False"
-        )
+        raise ValueError("mode='heuristic' trusts gaps of single iterates: set averaging=False")
 
 
 def _start(blocks, tol):
@@ -169,8 +163,7 @@ def _start(blocks, tol):
         and np.all(np.isposinf(blocks.upper))
     ):
         raise ValueError(
-            "a path needs bounds that do not change with scale: lower bounds 0 or -inf, no upper "
-            "bounds"
+            "a path needs bounds that do not change with scale: lower 0 or -inf, no upper bounds"
         )
     hinge, sweep = blocks.ask(np.zeros(blocks.n_weights))
     blocks.step_towards(sweep.answers, 1.0)

@@ -204,11 +204,10 @@ class ProxLinearStructuredSVM(StructuredPredictor, CallbackSupportMixin, Estimat
         self : ProxLinearStructuredSVM
             The fitted estimator.
         """
-        eta = None if check.is_auto(self.eta) else float(self.eta)
         with time_budget(self.time_limit):
-            return self._fit(X, y, sample_weight, eta)
+            return self._fit(X, y, sample_weight)
 
-    def _fit(self, X, y, sample_weight, eta):
+    def _fit(self, X, y, sample_weight):
         given, rng = (X, y), check.random_state(self.random_state)
         start = self.coef_ if self.warm_start and hasattr(self, "coef_") else None
         first_eta = None if start is None else self.eta_
@@ -219,6 +218,7 @@ class ProxLinearStructuredSVM(StructuredPredictor, CallbackSupportMixin, Estimat
         self.tol_ = TOL if check.is_auto(self.tol) else float(self.tol)
         self.lam_ = 1.0 / (self.C_ * weight.sum())
         max_iter = MAX_ITER if check.is_auto(self.max_iter) else self.max_iter
+        eta = None if check.is_auto(self.eta) else float(self.eta)
         from ._prox_linear._run import ProxLinear
 
         run = ProxLinear(
@@ -251,7 +251,7 @@ class ProxLinearStructuredSVM(StructuredPredictor, CallbackSupportMixin, Estimat
             if start.shape != w.shape:
                 raise ValueError(
                     f"warm_start=True needs the score model of the previous fit, which had "
-                    f"{len(start)} weights and not {len(w)}: fit a clone, or set warm_start=False"
+                    f"{len(start)} weights and not {len(w)}: set warm_start=False"
                 )
             w = np.array(start)
         layouts = [scores.value(i, x, w)[1] for i, x in enumerate(X)]
@@ -279,7 +279,7 @@ class ProxLinearStructuredSVM(StructuredPredictor, CallbackSupportMixin, Estimat
         self.objective_, self.dual_objective_ = run.objective, float(last["dual_objective"][-1])
         self.dual_gap_ = float(last["dual_gap"][-1]) if certified else np.inf
         self.prox_gradient_norm_ = float(last["prox_gradient_norm"][-1]) if certified else np.inf
-        self.n_oracle_calls_ = run.n_oracle_calls
+        self.n_oracle_calls_ = blocks.calls
         status = self._set_end(outcome, certified)
         vars(self).pop("module_", None)
         if isinstance(self.model_, TorchScores):

@@ -65,9 +65,9 @@ def test_textbook_form(name, ball, stored):
     solver.set_params(restart=False, first_passes=0)
     method = run(part_blocks(p), solver, 25, p.lam)
     expected = textbook(p, 25, 0.3 * 1.5, 0.3 / 1.5, lam, **ball)
-    for value, other in zip(method.average.values, expected):
+    for value, other in zip(method.means, expected):
         np.testing.assert_allclose(value, other, rtol=1e-10, atol=1e-12)
-    assert len(method.average.values) == 3 + stored
+    assert len(method.means) == 3 + stored
 
 
 def matching_gap(w, mean_z, radius):

@@ -245,7 +245,7 @@ class Broken(TagNetwork):
         ("value", lambda a: (a[0], a[1][:2]), "pairwise in value of Broken for sample 0 must have"),
         ("value", lambda a: a[0][None], r"must have shape \(n_candidates,\) or \(n_nodes"),
         ("value", lambda a: (2 * a[0], a[1]), "jvp of Broken does not match differences"),
-        ("init", lambda w: w[None], r"init of Broken must return an array of shape \(n_weights,\)"),
+        ("init", lambda w: w[None], r"init of Broken must have shape \(n_weights,\)"),
     ],
 )
 def test_broken_score_models_are_refused_with_numbers(method, change, message):

@@ -275,25 +275,20 @@ def run_visits(parts, dual, vertices, gaps, rules, order, uniforms, scratch, cou
 
 @njit
 def sweep(parts, marginals, w, loss_weight, first, last, scratch, hinge, current, labels):
-    """Argmax of blocks first..last at fixed w: values, current values (both above the truth's)."""
+    """Argmax of blocks first..last at fixed w: values, current values (both above the truth's).
+
+    With ``labels`` None there are current values alone, and no argmax.
+    """
     for i in range(first, last):
         start, stop = parts.node_start[i], parts.node_start[i + 1]
         pt.block_scores(parts, w, i, loss_weight, scratch)
-        zero_one_cost = loss_weight * parts.zero_one_cost
-        value = pt.block_argmax(parts.exhaustive, parts, w, i, zero_one_cost, scratch)
-        true_value = pt.true_value(parts, w, i, scratch)
-        hinge[i] = value - true_value
-        current[i] = pt.current_value(parts, marginals, w, i, scratch) - true_value
-        labels[start:stop] = scratch.labels[: stop - start]
-
-
-@njit
-def current_values(parts, marginals, w, scratch, current):
-    """The current values of a sweep, without asking the oracle."""
-    for i in range(parts.weight.size):
-        pt.block_scores(parts, w, i, 1.0, scratch)
         true_value = pt.true_value(parts, w, i, scratch)
         current[i] = pt.current_value(parts, marginals, w, i, scratch) - true_value
+        if labels is not None:
+            zero_one_cost = loss_weight * parts.zero_one_cost
+            value = pt.block_argmax(parts.exhaustive, parts, w, i, zero_one_cost, scratch)
+            hinge[i] = value - true_value
+            labels[start:stop] = scratch.labels[: stop - start]
 
 
 @njit

@@ -10,35 +10,14 @@ this order of visits Keerthi et al., KDD 2008). Under bounds on w it is a minora
 that no step lowers it.
 """
 
-from typing import NamedTuple
-
 import numpy as np
 
 from .._jit import inner, njit
 from ..common.prox import project_simplex
 from .block_rules import CALLS, DONE, EXACT_STEPS, NO_GAP, REASON, VISITS, pick_block, set_gap
-from .parts import apply_adjoint, clip_row
+from .parts import clip_row
 
 FEW = 0.25  # a smaller share of classes that change is worth a list of them
-
-
-class Single(NamedTuple):
-    """What is known of samples with one row of features each before the first visit."""
-
-    columns: np.ndarray  # (nnz,) attribute of every entry, by its number in the weight vector
-    norms: np.ndarray  # (n,) |x_i|^2
-
-
-@njit
-def number_columns(parts, scratch, single):
-    for k in range(parts.n_columns):
-        scratch.delta[0, k] = 0.0
-    scratch.delta[0, 0] = 1.0
-    scratch.active[0] = True
-    for i in range(single.norms.size):
-        single.norms[i] = apply_adjoint(parts, i, scratch)  # an attribute may come twice in a row
-        for q in range(parts.indptr[i], parts.indptr[i + 1]):
-            single.columns[q] = parts.attributes[parts.attribute_start[i] + parts.local[q]]
 
 
 @inner
@@ -101,9 +80,12 @@ def _clip(bounds, columns, start, stop, dual):
 
 
 @njit
-def exact_visits(parts, dual, single, gaps, rules, order, uniforms, counts, position):
-    """Visit blocks from ``position`` of the order on; returns where it stopped (see REASON)."""
-    columns, data, indptr = single.columns, parts.data, parts.indptr
+def exact_visits(parts, dual, columns, norms, gaps, rules, order, uniforms, counts, position):
+    """Visit blocks from ``position`` of the order on; returns where it stopped (see REASON).
+
+    Samples have ``columns`` (nnz,), the attributes of their entries, and ``norms`` (n,), |x_i|^2.
+    """
+    data, indptr = parts.data, parts.indptr
     w, v, moments = dual.w.rows, dual.v.rows, dual.moments.rows
     nodes, losses = dual.marginals.nodes, dual.marginals.loss
     n_states = nodes.shape[1]
@@ -132,7 +114,7 @@ def exact_visits(parts, dual, single, gaps, rules, order, uniforms, counts, posi
             continue
 
         mass = nodes[i]
-        _maximise(scores, best, mass, p * single.norms[i] / rules.lam, heap, target)
+        _maximise(scores, best, mass, p * norms[i] / rules.lam, heap, target)
         loss, n_changed = 0.0, 0
         for k in range(n_states):
             loss += target[k] * cost[k]

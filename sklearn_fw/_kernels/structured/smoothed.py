@@ -18,7 +18,7 @@ from ..common.vectors import dot
 from ..graphs.sum_product import Beliefs, Weights, _downward, _fill_weights, _upward
 from ..graphs.tree import is_chain
 from . import parts as pt
-from .block_rules import CALLS, DONE, NO_GAP, REASON, VISITS, pick_block, set_gap
+from .block_rules import CALLS, VISITS, pick_block, set_gap
 from .edge_mix import add_mixed_marginals
 
 LEAST = 1e-150  # products of two numbers above it are normal ones
@@ -179,20 +179,14 @@ def _forest_sums(mix, first, scores, edges, edge_table, tables, inverse, sums):
     pairs = np.empty_like(own)
     _downward(edges, numbers, own, weights, sums.beliefs, sums.node[:n_nodes], pairs)
     sums.table[:] = 0.0
-    _add_pairs(mix, first, edge_table, pairs, sums.table)
-    return value
-
-
-@inner
-def _add_pairs(mix, first, edge_table, pairs, out):
     if mix is None:
-        size = pairs.shape[1] * pairs.shape[2]
-        for e in range(len(pairs)):
-            flat, start = pairs[e].ravel(), edge_table[e] * size
-            for a in range(size):
-                out[start + a] += flat[a]
+        for e in range(n_edges):
+            flat, start = pairs[e].ravel(), edge_table[e] * n_states**2
+            for a in range(flat.size):
+                sums.table[start + a] += flat[a]
     else:
-        add_mixed_marginals(mix, first, pairs, out)
+        add_mixed_marginals(mix, first, pairs, sums.table)
+    return value
 
 
 @inlined
@@ -261,8 +255,8 @@ def smoothed_sweep(parts, w, temperature, loss_weight, first, last, scratch, sum
 
 
 @inner
-def direction_to(parts, marginals, i, point, scratch):
-    """``delta`` from the marginals of block i to a point with others; whether they differ."""
+def direction_to(parts, marginals, i, sums, scratch):
+    """``delta`` from the marginals of block i to those of sums; whether they differ."""
     n_states = parts.cost.shape[1]
     nodes_per_row = parts.n_columns // n_states
     start, stop = parts.node_start[i], parts.node_start[i + 1]
@@ -270,13 +264,13 @@ def direction_to(parts, marginals, i, point, scratch):
         scratch.active[r] = False
     differs = False
     for t in range(stop - start):
-        delta, old, new = scratch.delta[t], marginals.nodes[start + t], point.node[t]
+        delta, old, new = scratch.delta[t], marginals.nodes[start + t], sums.node[t]
         for k in range(n_states):
             delta[k] = new[k] - old[k]
             if delta[k] != 0.0:
                 scratch.active[t // nodes_per_row] = True
                 differs = True
-    delta, old, new = scratch.delta_tables, marginals.tables[i], point.table
+    delta, old, new = scratch.delta_tables, marginals.tables[i], sums.table
     for a in range(delta.size):
         delta[a] = new[a] - old[a]
         differs = differs or delta[a] != 0.0
@@ -286,14 +280,13 @@ def direction_to(parts, marginals, i, point, scratch):
 @njit
 def ascend(
     parts, dual, gaps, rules, order, uniforms, entropy, temperature, loss_weight, scratch, sums,
-    counts, position,
+    counts,
 ):  # fmt: skip
-    """Visit blocks from ``position`` of the order on; see `_solvers._dual_ascent`."""
+    """Visit blocks; see `_solvers._dual_ascent`."""
     w = dual.w
-    for m in range(position, order.size):
+    for m in range(order.size):
         i = pick_block(gaps, order[m], uniforms[m])
         if i < 0:
-            counts[REASON] = NO_GAP
             return m
         counts[VISITS] += 1
         counts[CALLS] += 1
@@ -311,5 +304,4 @@ def ascend(
         entropy[i] += gamma * ((value - expected) / temperature - entropy[i])
         change = p * loss - dual.marginals.loss[i]
         pt.take_step(parts, dual, i, rules.lam, gamma, change, counts[VISITS], scratch.step)
-    counts[REASON] = DONE
     return order.size

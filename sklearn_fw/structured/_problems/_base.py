@@ -255,14 +255,8 @@ class Problem:
         """About the time of a pass with an oracle that is called from Python; inf if unknown."""
         return np.inf
 
-    def answers(self, order, w):
-        return [self.answer(i, w) for i in order]
-
     def smoothed_answer(self, i, w, temperature, loss_weight=1.0):
-        raise TypeError(
-            "smoothed answers need a model with part scores and an oracle with marginals: "
-            "a model that is known by its four methods has neither"
-        )
+        raise TypeError("smoothed answers need a model with part scores and marginals")
 
     def top_answers(self, i, w, k):
         raise TypeError(
@@ -304,13 +298,11 @@ class Problem:
         if len(old) != len(new) or not all(map(np.array_equal, old, new)):
             raise ValueError(
                 "warm_start=True needs the outputs and the losses of the previous fit in the same "
-                "order, and the inputs of a model without part scores: fit a clone, or set "
-                "warm_start=False"
+                "order, and the inputs of a model without part scores: set warm_start=False"
             )
         if self.explicit and not exported["complete"]:
             raise ValueError(
-                "warm start of a solver with explicit dual variables needs a previous fit that "
-                "kept them: use the same solver, or set warm_start=False"
+                "warm_start=True needs the dual variables of the previous fit: use its solver"
             )
         self.loss[:] = exported["loss"] * self.weight
         self._take_points(exported["points"])

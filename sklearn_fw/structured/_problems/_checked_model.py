@@ -101,10 +101,7 @@ class CheckedModel:
         if self.n_weights is None and phi.ndim:
             self.n_weights = phi.shape[-1]
         if phi.shape not in ((self.n_weights,), (1, self.n_weights)):
-            raise ValueError(
-                f"{name} must have shape ({self.n_weights},), or (1, {self.n_weights}) if sparse, "
-                f"got {phi.shape}"
-            )
+            raise ValueError(f"{name} must have shape ({self.n_weights},), got {phi.shape}")
         if not sp.issparse(phi):
             data = data.ravel()
             indices = data.nonzero()[0]
@@ -143,14 +140,11 @@ class CheckedModel:
         scores = self._call("scores", i, x, w)
         if y_true is None:
             return scores
-        shape = getattr(scores, "shape", None)
-        scores = self._call("augment", i, scores, y_true)
-        if getattr(scores, "shape", None) != shape:
-            raise ValueError(
-                f"{self._name('augment')} must keep the shape {shape} of scores, got "
-                f"{getattr(scores, 'shape', None)}"
-            )
-        return scores
+        augmented = self._call("augment", i, scores, y_true)
+        old, new = (getattr(given, "shape", None) for given in (scores, augmented))
+        if old != new:
+            raise ValueError(f"{self._name('augment')} must keep the shape {old}, got {new}")
+        return augmented
 
     def top_outputs(self, sample, w, k, keyed):
         """At most k `Output` of largest loss-augmented score at w."""
@@ -168,10 +162,8 @@ class CheckedModel:
             try:
                 hash(key)
             except TypeError:
-                raise TypeError(
-                    f"{self._name('output_key')} must return something hashable, such as a tuple, "
-                    f"got {type(key).__name__}"
-                ) from None
+                name = self._name("output_key")
+                raise TypeError(f"{name} must return something hashable, got {key!r}") from None
             return key
         try:
             array = np.asarray(y)
@@ -179,8 +171,7 @@ class CheckedModel:
             array = np.empty(0, dtype=object)
         if array.dtype == object:
             raise TypeError(
-                f"outputs of type {type(y).__name__} are no arrays of numbers or text, but duals "
-                f"of outputs must tell them apart: give the model a method output_key(y)"
+                f"duals of outputs of type {type(y).__name__} need a method output_key(y)"
             )
         # Not bytes: equal labels may come in different integer or text types.
         flat = tuple(array.ravel().tolist())
@@ -217,10 +208,8 @@ def ask_for_outputs(oracle, scores, k):
     values, outputs = check.unpacked(oracle.top_k(scores, k), "values, outputs", name)
     values = check.array(values, f"values that {name} returned")
     if not len(values) == len(outputs) <= k or np.any(np.diff(values) > 0.0):
-        raise ValueError(
-            f"{name} must return at most {k} outputs in descending order, got "
-            f"{len(outputs)} with {len(values)} values"
-        )
+        got = f"{len(outputs)} with {len(values)} values"
+        raise ValueError(f"{name} must return at most {k} outputs in descending order, got {got}")
     return outputs, values
 
 
@@ -240,8 +229,7 @@ def ask_for_output(oracle, scores):
         raise TypeError(f"{name} must return numbers or None, got {value!r} and {bound!r}")
     if bound < value - 1e-9 * max(1.0, abs(value)):
         raise ValueError(
-            f"{name} returned upper_bound {bound!r} for an output of score {value!r}; a bound is "
-            f"never below a score"
+            f"{name} returned {bound!r} for a score of {value!r}: a bound is never below a score"
         )
     return output, max(float(bound - value), 0.0)
 

@@ -47,10 +47,7 @@ class ListedProblem(Problem):
     def _set_to_truth(self, targets, capacity):
         """All mass on the outputs that are the truth, of loss and vector zero."""
         self._targets = targets
-        self._duals = [
-            Vertices(truth.key, capacity, truth.psi.indices if len(truth.psi.indices) else None)
-            for truth in targets
-        ]
+        self._duals = [Vertices(truth.key, capacity, truth.psi.indices) for truth in targets]
 
     def grow(self):
         extra = max(1, len(self._duals[0].alpha) // 5)
@@ -79,10 +76,8 @@ class ListedProblem(Problem):
         return Mixture(SparseVector(indices, values), *means_of(answers, weights))
 
     def add_to(self, i, end, factor, out):
-        if end is None:
-            u = SparseVector(self._duals[i].support, self._duals[i].point)
-        else:
-            u = end.point if isinstance(end, Mixture) else end.vertex.psi
+        dual = self._duals[i]
+        u = SparseVector(dual.support, dual.point) if end is None else _vector_of(end)
         psi = self._lift(i, u)
         out[psi.indices] += factor * psi.values
 
@@ -113,8 +108,7 @@ class ListedProblem(Problem):
         return [dual.output(slot) for dual, slot in zip(self._duals, slots)]
 
     def direction(self, i, head, tail=None):
-        plus, loss_plus = self._end(i, head)
-        minus, loss_minus = self._end(i, tail)
+        (plus, loss_plus), (minus, loss_minus) = self._end(i, head), self._end(i, tail)
         if len(plus) < len(minus):  # the tail has features that no other end had so far
             plus, _ = self._end(i, head)
         change = plus - minus
@@ -126,10 +120,8 @@ class ListedProblem(Problem):
         dual = self._duals[i]
         if end is None:
             return dual.point, self.loss[i] / self.weight[i]
-        if isinstance(end, Answer):
-            return dual.on_support(end.vertex.psi), end.loss
-        if isinstance(end, Mixture):
-            return dual.on_support(end.point), end.loss
+        if isinstance(end, Answer | Mixture):
+            return dual.on_support(_vector_of(end)), end.loss
         return dual.rows[end], dual.loss[end]
 
     def move(self, i, direction, gamma):
@@ -233,13 +225,10 @@ class BlackBoxProblem(ListedProblem):
         self.workers = Workers(n_jobs, model if oracle is None else oracle)
         inputs, outputs = list(X), list(y)
         if not inputs or not len(inputs) == len(outputs) == len(weight):
-            raise ValueError(
-                f"X, y and weight must have the same length, at least 1, got {len(inputs)}, "
-                f"{len(outputs)} and {len(weight)}"
-            )
-        self._samples = [
-            self._model.sample(*item) for item in zip(range(len(inputs)), inputs, outputs)
-        ]
+            got = len(inputs), len(outputs), len(weight)
+            raise ValueError(f"X, y and weight must have the same length, at least 1, got {got}")
+        pairs = enumerate(zip(inputs, outputs))
+        self._samples = [self._model.sample(i, *pair) for i, pair in pairs]
         self._shipment = Shipment(self._model, self._samples)
         n_weights = self._model.n_weights
         # Maximizes the loss; these oracle calls are counted nowhere.
@@ -306,9 +295,8 @@ class BlackBoxProblem(ListedProblem):
 
     def set_points(self, points, losses):
         """Make feature differences, (n, n_weights), and losses those of the distributions."""
-        self._duals = [Vertices(None, 0) for _ in self._samples]
+        self._duals = [Vertices(None, 0, np.arange(self.n_weights)) for _ in self._samples]
         for dual, point in zip(self._duals, points):
-            dual.on_support(SparseVector(np.arange(self.n_weights), point))
             dual.point = point
         self.loss[:] = self.weight * losses
         self.refresh()
@@ -320,14 +308,18 @@ class BlackBoxProblem(ListedProblem):
         return (self.n_weights, settings, *(array for s in self._samples for array in s.phi))
 
 
+def _vector_of(end):
+    return end.point if isinstance(end, Mixture) else end.vertex.psi
+
+
 class Vertices:
     """The outputs that one block keeps, on the coordinates that these touched so far.
 
     Slot by slot; all mass is on the truth to begin with, whose vector and loss are zero.
     """
 
-    def __init__(self, key, capacity, support=None):
-        self.support = np.empty(0, np.int64) if support is None else support  # sorted
+    def __init__(self, key, capacity, support):
+        self.support = support  # sorted coordinates
         self.point = np.zeros(len(self.support))  # sum_y alpha(y) u(y)
         self.keys = [key] if capacity else []
         self.slots = {key: 0} if capacity else {}

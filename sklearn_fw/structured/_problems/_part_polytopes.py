@@ -20,7 +20,6 @@ from ._listed import BlackBoxProblem
 from ._part_sets import edges_of_samples, rows_of
 from ._polytopes import ModelPolytopes, Point
 
-blocks_kernels = lazy("structured.blocks")
 cut_projection = lazy("structured.cut_projection")
 variance_reduced = lazy("structured.variance_reduced")
 
@@ -30,29 +29,24 @@ MOST_STEPS = 20_000
 def polytopes_of(blocks):
     """The convex hulls of the outputs of `Problem`, whose lam and dual variables stay."""
     if isinstance(blocks, BlackBoxProblem):
-        return ModelPolytopes(
-            blocks._model.model, blocks._samples, blocks.weight, blocks.n_weights
-        )  # fmt: skip
+        model, samples = blocks._model.model, blocks._samples
+        return ModelPolytopes(model, samples, blocks.weight, blocks.n_weights)
     if blocks._parts.zero_one_cost > 0.0:
         raise NotImplementedError(
             "solver 'extragradient' needs a task_loss that is a sum over nodes, such as 'hamming'"
         )
-    make = PartPolytopes
     forest = blocks._graph.is_forest(np.diff(blocks._parts.node_start))
     if (blocks._parts.mix is not None or not forest) and only_attract(blocks):
-        make = CutPolytopes
-    elif blocks._parts.mix is not None or blocks._parts.n_own is not None:
+        return CutPolytopes(blocks)
+    if blocks._parts.mix is not None or blocks._parts.n_own is not None:
         raise ValueError(
             "solver 'extragradient' needs one table of weights for each edge and nodes of one "
-            "kind, or two states and bounds on weights that reward no difference: take another "
-            "solver, such as 'bcfw'"
+            "kind, or two states and bounds on weights that reward no difference: take 'bcfw'"
         )
-    return make(blocks)
+    return PartPolytopes(blocks)
 
 
-@cache
-def _libraries():
-    return ThreadpoolController()
+_libraries = cache(ThreadpoolController)
 
 
 class PartPolytopes:
@@ -68,6 +62,7 @@ class PartPolytopes:
         self.weight, self.n_weights, self.n_calls = blocks.weight, blocks.n_weights, 0
         self.size, self._rows = marginals.nodes.size + marginals.tables.size, rows_of(self._parts)
         self._lengths = np.diff(blocks._parts.node_start)
+        self._has_marginals = self._graph.is_forest(self._lengths)
 
     @cached_property
     def _n_pairs(self):
@@ -83,15 +78,14 @@ class PartPolytopes:
 
     def resolve(self, geometry):
         """The geometry asked for; "auto" is "entropy" for forests, else "euclidean"."""
-        has_marginals = self._graph.is_forest(self._lengths)
-        if geometry == "entropy" and not has_marginals:
+        if check.is_auto(geometry):
+            return "entropy" if self._has_marginals else "euclidean"
+        if geometry == "entropy" and not self._has_marginals:
             raise ValueError(
                 "z_geometry='entropy' needs marginals, which are known for graphs without cycles "
                 "only: use z_geometry='euclidean'"
             )
-        return (
-            ("entropy" if has_marginals else "euclidean") if check.is_auto(geometry) else geometry
-        )
+        return geometry
 
     # ---- features and losses ---------------------------------------------------------------------
 
@@ -103,7 +97,7 @@ class PartPolytopes:
 
     def _score_nodes(self, w, s):
         """Scores of nodes plus s times their costs, and the weights as rows and tables."""
-        parts, view = self._parts, self._blocks._view(np.ascontiguousarray(w))
+        parts, view = self._parts, self._blocks._view(w)
         nodes = (self._rows @ view.rows).reshape(self._marginals.nodes.shape)
         return nodes + s * parts.node_cost[:, None] * parts.cost[parts.cost_row], view
 
@@ -123,9 +117,6 @@ class PartPolytopes:
         costs = parts.node_cost * (marginals.nodes * parts.cost[parts.cost_row]).sum(axis=1)
         marginals.loss[:] = parts.weight * np.add.reduceat(costs, parts.node_start[:-1])
 
-    def _flat(self):
-        return np.concatenate([self._marginals.nodes.ravel(), self._marginals.tables.ravel()])
-
     def _psi(self):
         return self._blocks.features_of(self._marginals, 1.0)
 
@@ -133,19 +124,19 @@ class PartPolytopes:
 
     def gibbs(self, potentials, stored):
         blocks, here, out = self._blocks, self._marginals, np.empty((5, len(self.weight)))
-        view = blocks._view(np.ascontiguousarray(potentials.w))
-        smoother = variance_reduced.Smoother(1.0, 1, 1, float(potentials.s), False)
+        view = blocks._view(potentials.w)
+        smoother = variance_reduced.Smoother(1.0, 0, 1, float(potentials.s), False)
 
         def run(first, last):
-            sums = blocks.make_sums()
             variance_reduced.smooth_pass(
-                self._parts, here, view, smoother, first, last, blocks._make_scratch(), sums,
-                variance_reduced.Point(sums.node, sums.table), out,
+                self._parts, here, view, smoother, first, last, blocks._make_scratch(),
+                blocks.make_sums(), out,
             )  # fmt: skip
 
         blocks._share(run)
         self.n_calls += len(self.weight)
-        z, log_partition = self._flat() if stored else None, float(self.weight @ out[0])
+        z = np.concatenate([here.nodes.ravel(), here.tables.ravel()]) if stored else None
+        log_partition = float(self.weight @ out[0])
         return Point(self._psi(), float(here.loss.sum()), z, potentials, log_partition)
 
     def radii(self, norm):
@@ -181,9 +172,8 @@ class PartPolytopes:
         return self._lengths + (self._n_pairs**2).sum(axis=1)
 
     def center(self):
-        self._marginals.nodes[:], self._marginals.tables[:] = 0.0, 0.0
-        blocks_kernels.set_to_truth(self._parts, self._marginals)
-        return self._flat()
+        truth = self._blocks._marginals_of_truth()
+        return np.concatenate([truth.nodes.ravel(), truth.tables.ravel()])
 
     def weight_of_entries(self):
         """p_i of every entry of a flat vector."""
@@ -261,7 +251,7 @@ class CutPolytopes(PartPolytopes):
 
     def __init__(self, blocks):
         super().__init__(blocks)
-        parts = self._parts
+        self._has_marginals, parts = False, self._parts
         n_edges = parts.edge_stop - parts.edge_start
         self._edge_start = starts_of(n_edges)
         self.size = len(parts.truth) + int(self._edge_start[-1])
@@ -272,14 +262,6 @@ class CutPolytopes(PartPolytopes):
         starts = parts.node_start + self._edge_start
         self._sample = sample = np.repeat(np.arange(len(n_edges)), np.diff(starts))
         self._is_node = np.arange(self.size) - starts[sample] < self._lengths[sample]
-
-    def resolve(self, geometry):
-        if geometry == "entropy":
-            raise ValueError(
-                "z_geometry='entropy' needs marginals, which cuts do not have: use "
-                "z_geometry='euclidean'"
-            )
-        return "euclidean"
 
     def _joined(self, nodes, edges):
         z = np.empty(self.size)

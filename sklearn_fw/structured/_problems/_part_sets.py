@@ -8,7 +8,6 @@ from ..._core.packed import starts_of
 from ..._kernels import lazy
 from ...inference import ICM, QPBO, TRWS, BestOf, Elimination, GraphCut, IteratedLocalSearch
 
-kernels = lazy("structured.blocks")
 rows_kernels = lazy("common.rows")
 
 # Approximate oracles, and those by cuts: seconds of a call, and for each pair of states of an edge.
@@ -109,37 +108,23 @@ def regrouped(parts, group):
     within = within[np.argsort(groups[within, 0], kind="stable")]
     edge_start = starts_of(np.bincount(groups[within, 0], minlength=len(counts)))
     source = source[within]
-    samples = _sample_of_nodes(parts)
-    weight = parts.weight[samples[nodes[node_start[:-1]]]]
+    first = nodes[node_start[:-1]]
+    weight = parts.weight[np.searchsorted(parts.node_start, first, side="right") - 1]
     rows = rows_of(parts)[nodes]
+    indptr = rows.indptr.astype(np.int64)
     local, attribute_start, attributes = rows_kernels.number_locally(
-        node_start, rows.indptr.astype(np.int64), rows.indices, parts.n_attributes
+        node_start, indptr, rows.indices, parts.n_attributes
     )
     return parts._replace(
-        row_start=node_start,
-        indptr=rows.indptr.astype(np.int64),
-        local=local,
-        data=rows.data,
-        attribute_start=attribute_start,
-        attributes=attributes,
-        node_start=node_start,
-        edge_start=edge_start[:-1],
-        edge_stop=edge_start[1:],
-        edges=place[ends[within]],
+        row_start=node_start, indptr=indptr, local=local, data=rows.data,
+        attribute_start=attribute_start, attributes=attributes, node_start=node_start,
+        edge_start=edge_start[:-1], edge_stop=edge_start[1:], edges=place[ends[within]],
         edge_table=parts.edge_table[source],
         mix=None if parts.mix is None else _mix_of(parts.mix, source),
-        n_own=None if parts.n_own is None else parts.n_own[nodes],
-        exhaustive=False,
-        truth=parts.truth[nodes],
-        node_cost=parts.node_cost[nodes],
-        cost_row=parts.cost_row[nodes],
+        n_own=None if parts.n_own is None else parts.n_own[nodes], exhaustive=False,
+        truth=parts.truth[nodes], node_cost=parts.node_cost[nodes], cost_row=parts.cost_row[nodes],
         weight=weight / weight.sum(),
-    )
-
-
-def _sample_of_nodes(parts):
-    lengths = np.diff(parts.node_start)
-    return np.repeat(np.arange(len(lengths)), lengths)
+    )  # fmt: skip
 
 
 def edges_of_samples(parts):
@@ -182,7 +167,7 @@ def per_node(blocks, values):
 
 
 def true_scores(blocks, w):
-    view = blocks._view(np.ascontiguousarray(w))
+    view = blocks._view(w)
     asked = (blocks._question(blocks._parts, view, i, 0.0) for i in range(blocks.n_blocks))
     return np.fromiter((true for _, true, _ in asked), np.float64, blocks.n_blocks)
 
@@ -206,16 +191,9 @@ def retarget(blocks, truth):
         nodes[t, old], nodes[t, new] = nodes[t, new], nodes[t, old]
         moved = np.zeros(blocks.n_blocks, bool)
         moved[np.searchsorted(parts.node_start, t, side="right") - 1] = True
-        _to_truth(blocks, moved & (parts.edge_stop > parts.edge_start))
+        moved &= parts.edge_stop > parts.edge_start
+        here, fresh = per_node(blocks, moved), blocks._marginals_of_truth()
+        nodes[here] = fresh.nodes[here]
+        blocks.marginals.tables[moved], blocks.marginals.loss[moved] = fresh.tables[moved], 0.0
     blocks._bind()
     blocks.refresh()
-
-
-def _to_truth(blocks, chosen):
-    """All mass of some blocks on the truth."""
-    marginals, here = blocks.marginals, per_node(blocks, chosen)
-    fresh = type(marginals)(*map(np.zeros_like, marginals))
-    kernels.set_to_truth(blocks._parts, fresh)
-    marginals.nodes[here] = fresh.nodes[here]
-    marginals.tables[chosen] = fresh.tables[chosen]
-    marginals.loss[chosen] = 0.0

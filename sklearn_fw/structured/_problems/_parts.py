@@ -114,7 +114,7 @@ class PartProblem(Problem):
         self._scratch = self._make_scratch()
 
     def _view(self, flat):
-        parts, n_states = self._parts, self._n_states
+        parts, n_states, flat = self._parts, self._n_states, np.ascontiguousarray(flat)
         if flat.size == 0:
             return layout.Weights(np.empty((0, 0)), np.empty((0, 0, 0)), flat)
         cut = parts.n_attributes * parts.n_columns
@@ -130,23 +130,17 @@ class PartProblem(Problem):
         n_edges = (parts.edge_stop - parts.edge_start).max() if mixed else 0
         scores, delta = np.zeros((2, n_nodes, n_states))
         oracle = layout.OracleScratch(
-            scores=scores,
-            score_rows=scores.reshape(n_rows, parts.n_columns),
-            messages=np.zeros((n_nodes + 1, n_states)),
-            labels=np.zeros(n_nodes, np.int32),
-            edge_numbers=np.arange(n_edges),
-            edge_tables=np.zeros((n_edges, n_states, n_states)),
-        )
+            scores, scores.reshape(n_rows, parts.n_columns),
+            messages=np.zeros((n_nodes + 1, n_states)), labels=np.zeros(n_nodes, np.int32),
+            edge_numbers=np.arange(n_edges), edge_tables=np.zeros((n_edges, n_states, n_states)),
+        )  # fmt: skip
         step = layout.StepScratch(
-            delta=delta,
-            delta_rows=delta.reshape(n_rows, parts.n_columns),
-            delta_tables=np.zeros(parts.n_tables * n_states**2),
-            active=np.zeros(n_rows, np.bool_),
+            delta, delta.reshape(n_rows, parts.n_columns),
+            delta_tables=np.zeros(parts.n_tables * n_states**2), active=np.zeros(n_rows, np.bool_),
             buffer=np.zeros((n_attributes, parts.n_columns)),
-            stamp=np.zeros(n_attributes, np.int64),
-            touched=np.zeros(n_attributes, np.int64),
+            stamp=np.zeros(n_attributes, np.int64), touched=np.zeros(n_attributes, np.int64),
             clock=np.zeros(2, np.int64),
-        )
+        )  # fmt: skip
         values = np.zeros(self._vertices.alpha.shape[1] if self.explicit else 0)
         return layout.Scratch(oracle, step, np.zeros(n_nodes, np.int32), values)
 
@@ -174,8 +168,7 @@ class PartProblem(Problem):
 
     def answer(self, i, w, loss_weight=1.0):
         self.counts[CALLS] += 1
-        here, view = self._nodes_of(i), self._view(np.ascontiguousarray(w))
-        loss_weight = float(loss_weight)
+        here, view, loss_weight = self._nodes_of(i), self._view(w), float(loss_weight)
         if not self.is_compiled:
             parts = self._with_loss(loss_weight)
             scores, true_value, _ = self._question(parts, view, i, loss_weight)
@@ -192,10 +185,9 @@ class PartProblem(Problem):
 
     def answers(self, order, w):
         if self.is_compiled:
-            return super().answers(order, w)
+            return [self.answer(i, w) for i in order]
         self.counts[CALLS] += len(order)
-        view = self._view(np.ascontiguousarray(w))
-        return [answer for answer, _ in self._ask(order, self._parts, view, 1.0)]
+        return [answer for answer, _ in self._ask(order, self._parts, self._view(w), 1.0)]
 
     def add_to(self, i, end, factor, out):
         truth = self._marginals_of_labels(i, self._parts.truth[self._nodes_of(i)])
@@ -252,10 +244,9 @@ class PartProblem(Problem):
         return self._parts._replace(zero_one_cost=loss_weight * self._parts.zero_one_cost)
 
     def _loss_of(self, i, labels):
-        parts, truth = self._parts, self._parts.truth[self._nodes_of(i)]
-        here = self._nodes_of(i)
+        parts, here = self._parts, self._nodes_of(i)
         loss = parts.node_cost[here] @ parts.cost[parts.cost_row[here], labels]
-        return float(loss + parts.zero_one_cost * np.any(labels != truth))
+        return float(loss + parts.zero_one_cost * np.any(labels != parts.truth[here]))
 
     def _end(self, i, end):
         """Marginals of a point of block i, and its loss."""
@@ -294,21 +285,17 @@ class PartProblem(Problem):
 
     def ask_at_scores(self, i):
         """Labels that the oracle finds best for the scores of block i that are in ``scratch``."""
-        truth, zero_one_cost = self._parts.truth[self._nodes_of(i)], self._parts.zero_one_cost
-        return augmented_argmax(
-            self.oracle, self._scores_at_hand(i, self._dual.w), truth, zero_one_cost
-        )[0]
+        scores, parts = self._scores_at_hand(i, self._dual.w), self._parts
+        truth = parts.truth[self._nodes_of(i)]
+        return augmented_argmax(self.oracle, scores, truth, parts.zero_one_cost)[0]
 
     def predicted(self, w):
         """Best labels of all nodes at any w, found without a look at the truth."""
-        view = self._view(np.ascontiguousarray(w))
         if self.is_compiled:
             return self.sweep(w, augmented=False).answers
-        found = []
-        for i in range(self.n_blocks):
-            scores = self._question(self._parts, view, i, 0.0)[0]
-            found.append(self.oracle.argmax(scores)[0])
-        return np.concatenate(found)
+        view = self._view(w)
+        asked = (self._question(self._parts, view, i, 0.0)[0] for i in range(self.n_blocks))
+        return np.concatenate([self.oracle.argmax(scores)[0] for scores in asked])
 
     def _answer_of(self, parts, i, scores, true_value, labels, upper_bound):
         """The `Answer` of labels of an oracle or, if these are worse, of those of the truth."""
@@ -332,8 +319,7 @@ class PartProblem(Problem):
             )
         self.counts[CALLS] += 1
         parts, truth = self._parts, self._parts.truth[self._nodes_of(i)]
-        view = self._view(np.ascontiguousarray(w))
-        scores, true_value, _ = self._question(parts, view, i, 1.0)
+        scores, true_value, _ = self._question(parts, self._view(w), i, 1.0)
         # The cost of a whole output lifts all but the truth, which may be among the best or not.
         whole = parts.zero_one_cost
         values, found = self.oracle.top_k(scores, k + (whole > 0.0))
@@ -363,9 +349,8 @@ class PartProblem(Problem):
             for first, last in self.workers.ranges(starts_of(sizes)):
                 for i in order[first:last]:
                     scores, true_value, current = self._question(parts, view, i, loss_weight)
-                    scores = PairwiseScores._view(
-                        scores.unary.copy(), scores.pairwise, scores.edges
-                    )
+                    unary = scores.unary.copy()
+                    scores = PairwiseScores._view(unary, scores.pairwise, scores.edges)
                     asked.append((scores, parts.truth[self._nodes_of(i)]))
                     values.append((true_value, current - true_value))
                 yield self.oracle, asked[first:last], parts.zero_one_cost, self.relaxed
@@ -380,7 +365,7 @@ class PartProblem(Problem):
     # ---- sweeps ----------------------------------------------------------------------------------
 
     def sweep(self, w, augmented=True):
-        parts, view = self._parts, self._view(np.ascontiguousarray(w))
+        parts, view = self._parts, self._view(w)
         loss_weight = float(augmented)
         if not self.is_compiled:
             order, parts = range(self.n_blocks), self._with_loss(loss_weight)
@@ -414,9 +399,10 @@ class PartProblem(Problem):
 
     def currents(self):
         current = np.empty(self.n_blocks)
-        kernels.current_values(
-            self._parts, self.marginals, self._dual.w, self._scratch.oracle, current
-        )
+        kernels.sweep(
+            self._parts, self.marginals, self._dual.w, 1.0, 0, self.n_blocks, self._scratch.oracle,
+            current, current, None,
+        )  # fmt: skip
         return current
 
     # ---- Gibbs distributions: by compiled sums where there are any, else by oracles --------------
@@ -425,13 +411,10 @@ class PartProblem(Problem):
         self._check_sums(loss_weight)
         parts, here = self._with_loss(loss_weight), self._nodes_of(i)
         self.counts[CALLS] += 1
-        view = self._view(np.ascontiguousarray(w))
-        scores, true_value, _ = self._question(parts, view, i, loss_weight)
-        nodes, edges, log_partition = self.oracle.marginals(
-            PairwiseScores._view(
-                scores.unary / temperature, scores.pairwise / temperature, scores.edges
-            )
-        )
+        scores, true_value, _ = self._question(parts, self._view(w), i, loss_weight)
+        unary, pairwise = scores.unary / temperature, scores.pairwise / temperature
+        scaled = PairwiseScores._view(unary, pairwise, scores.edges)
+        nodes, edges, log_partition = self.oracle.marginals(scaled)
         costs = parts.node_cost[here, None] * parts.cost[parts.cost_row[here]]
         point = nodes, self._graph.summed(i, edges, parts.n_tables).ravel()
         value = temperature * log_partition - true_value
@@ -443,8 +426,7 @@ class PartProblem(Problem):
         if not callable(getattr(self.oracle, "marginals", None)):
             raise TypeError(
                 f"smoothed answers need an oracle with the method marginals, which "
-                f"{name_of(self.oracle)} lacks: take another oracle, such as 'elimination', or "
-                f"surrogate='hinge'"
+                f"{name_of(self.oracle)} lacks: take 'elimination', or surrogate='hinge'"
             )
         if loss_weight * self._parts.zero_one_cost > 0.0:
             raise ValueError(
@@ -456,7 +438,7 @@ class PartProblem(Problem):
             return super().smoothed_sweep(w, temperature, loss_weight, mean)
         self._check_sums(loss_weight)
         self.counts[CALLS] += self.n_blocks
-        view, out, targets = self._view(np.ascontiguousarray(w)), np.empty((3, self.n_blocks)), []
+        view, out, targets = self._view(w), np.empty((3, self.n_blocks)), []
 
         def run(first, last):
             target = np.zeros(self.n_weights if mean else 0)
@@ -530,6 +512,11 @@ class PartProblem(Problem):
 
     def _truth(self):
         return self._parts.truth
+
+    def _marginals_of_truth(self):
+        truth = layout.Marginals(*map(np.zeros_like, self.marginals))
+        kernels.set_to_truth(self._parts, truth)
+        return truth
 
     # ---- warm starts -----------------------------------------------------------------------------
 

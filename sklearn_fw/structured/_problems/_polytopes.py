@@ -165,7 +165,7 @@ class ModelPolytopes:
         z = self._vector("label_vector", sample, sample.y)
         name = self._name("loss_vector", sample)
         c, c0 = check.unpacked(self._model.loss_vector(sample.x, sample.y), "c, c0", name)
-        c, c0 = _of_shape(z.shape, c, name), float(_of_shape((), c0, f"c0 of {name}"))
+        c, c0 = check.shaped(c, name, *z.shape), float(check.shaped(c0, f"c0 of {name}"))
         if not np.allclose(self._vector("apply", sample, z), phi, rtol=1e-7, atol=1e-9):
             raise ValueError(
                 f"apply(x, label_vector(x, y)) must equal joint_feature(x, y) in sample {sample.i}"
@@ -181,8 +181,8 @@ class ModelPolytopes:
         """What a method of the model returns, as long as z; features for "apply"."""
         name = self._name(method, sample)
         size = self._start[sample.i + 1] - self._start[sample.i]
-        shape = (self.n_weights if method == "apply" else size,)
-        z = _of_shape(shape, getattr(self._model, method)(sample.x, *args, **options), name)
+        answer = getattr(self._model, method)(sample.x, *args, **options)
+        z = check.shaped(answer, name, self.n_weights if method == "apply" else size)
         if method == "marginals" and np.any(z < 0.0):
             raise ValueError(f"{name} must not be negative")
         return z
@@ -243,16 +243,14 @@ class ModelPolytopes:
         """Square root of the largest mass times the largest column of F_i."""
         order, radii = 2 if norm == "l2" else np.inf, np.zeros(len(self.weight))
         for i, sample in enumerate(self._samples):
-            size = self._start[i + 1] - self._start[i]
+            size, largest = self._start[i + 1] - self._start[i], 0.0
+            for place in range(size):  # one column of F_i at a time: all are a huge matrix
+                unit = np.zeros(size)
+                unit[place] = 1.0
+                column = self._vector("apply", sample, unit)
+                largest = max(largest, np.linalg.norm(column, order))
             if size:
-                unit, largest = np.zeros(size), 0.0
-                for place in range(size):  # one column of F_i at a time: all are a huge matrix
-                    unit[place] = 1.0
-                    column = self._vector("apply", sample, unit.copy())
-                    unit[place] = 0.0
-                    largest = max(largest, np.linalg.norm(column, order))
-                mass = np.sum(self._vector("lmo", sample, np.ones(size)))
-                radii[i] = np.sqrt(mass) * largest
+                radii[i] = np.sqrt(np.sum(self._vector("lmo", sample, np.ones(size)))) * largest
         return radii
 
     # ---- Euclidean -------------------------------------------------------------------------------
@@ -277,10 +275,3 @@ class ModelPolytopes:
         tol = min(accuracy, 1e-9)
         pairs = zip(self._samples, self._of_each(p))
         return np.concatenate([self._vector("project", x, q, tol=tol) for x, q in pairs])
-
-
-def _of_shape(shape, value, name):
-    value = check.array(value, name)
-    if value.shape != shape:
-        raise ValueError(f"{name} must have shape {shape}, got {value.shape}")
-    return value

@@ -2,7 +2,6 @@
 
 import numpy as np
 
-from ..._kernels.structured import blocks as kernels
 from ..._kernels.structured.parts import Marginals
 from ._base import Answer
 from ._parts import PartProblem
@@ -21,16 +20,14 @@ class RelaxedProblem(PartProblem):
     def __init__(self, parts, oracle, n_jobs=None):
         if parts.zero_one_cost > 0.0:
             raise ValueError(
-                "relaxed answers need a task_loss that is a sum over nodes, such as 'hamming': "
-                "another one is no function of marginals"
+                "relaxed answers need a task_loss that is a sum over nodes, such as 'hamming'"
             )
         super().__init__(parts, oracle, n_jobs)
 
     def _reset(self, capacity):
         if capacity:
             raise ValueError(
-                "relaxed answers are marginals, of which no list is kept: take solver='bcfw', 'fw' "
-                "or 'subgradient', or an oracle with relaxed=False"
+                "relaxed answers are marginals, of which no list is kept: take solver='bcfw'"
             )
         super()._reset(capacity)
 
@@ -53,10 +50,7 @@ class RelaxedProblem(PartProblem):
         loss = self.weight * [answer.loss for answer in answers]
         return Marginals(np.concatenate(nodes), np.array(tables), loss)
 
-    def _truth(self):
-        truth = Marginals(*map(np.zeros_like, self.marginals))
-        kernels.set_to_truth(self._parts, truth)
-        return truth
+    _truth = PartProblem._marginals_of_truth
 
     def vertex_of(self, answers):
         return self.features_of(answers, self.lam), float(answers.loss.sum())

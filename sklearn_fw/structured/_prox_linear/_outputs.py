@@ -13,20 +13,17 @@ from .._models._base import loss_of_nodes
 from .._models._enumerated import EnumeratedModel, Largest
 from .._models._ragged import collect, encode_labels, find_classes, stack_labels
 from .._problems._checked_model import ask_for_output, ask_for_outputs
+from ._scores import chain_edges
 
 NODE_LOSSES = ("auto", "hamming", "hamming_sum")
 
 
 def outputs_for(scores, layouts, y, task_loss, oracle):
     """The kind of outputs that scores of such layouts have."""
-    kinds = {layout.is_list for layout in layouts}
+    kinds = {Candidates if layout.is_list else Labellings for layout in layouts}
     if len(kinds) > 1:
-        raise ValueError(
-            "value must give scores of candidates for all samples or of nodes for all samples, "
-            "got both"
-        )
-    kind = Candidates if kinds.pop() else Labellings
-    return kind(scores, layouts, y, task_loss, oracle)
+        raise ValueError("value must give scores of candidates or of nodes for all samples")
+    return kinds.pop()(scores, layouts, y, task_loss, oracle)
 
 
 class Outputs:
@@ -126,10 +123,8 @@ class Candidates(Outputs):
         """The best output for some scores, and what its score may lack."""
         output, slack = ask_for_output(self.oracle, flat.copy())
         if not isinstance(output, int | np.integer) or not 0 <= output < len(flat):
-            raise ValueError(
-                f"argmax of the oracle {name_of(self.oracle)} must return the number of one of "
-                f"{len(flat)} candidates, got {output!r}"
-            )
+            name = f"argmax of the oracle {name_of(self.oracle)}"
+            raise ValueError(f"{name} must return a number below {len(flat)}, got {output!r}")
         return int(output), slack
 
     def mean(self, flat, layout, temperature):
@@ -151,10 +146,9 @@ class Candidates(Outputs):
         """The number of the true candidate of each sample, in an array of its own."""
         numbers = [self._model.output_key(truth) for truth in y]
         for i, (number, layout) in enumerate(zip(numbers, layouts, strict=True)):
-            if number >= layout.n_nodes:
-                raise ValueError(
-                    f"y[{i}] must name one of {layout.n_nodes} candidates, got {number}"
-                )
+            n = layout.n_nodes
+            if number >= n:
+                raise ValueError(f"y[{i}] must name one of {n} candidates, got {number}")
         return [np.array([number]) for number in numbers]
 
     collect = staticmethod(collect)
@@ -173,8 +167,7 @@ class Labellings(Outputs):
         loss = loss_of_nodes(self, self.task_loss_, NODE_LOSSES)
         if not loss.decomposes:
             raise ValueError(
-                f"task_loss={task_loss!r} is no sum over nodes: use 'hamming', 'hamming_sum', a "
-                f"matrix of costs or a TaskLoss with node_costs"
+                f"task_loss={task_loss!r} is no sum over nodes: use 'hamming' or a matrix of costs"
             )
         self._judge = HammingLoss() if by_itself else loss
         starts = np.cumsum([0] + [layout.n_nodes for layout in layouts])
@@ -208,10 +201,8 @@ class Labellings(Outputs):
     def check(self, layout, i):
         """Refuse scores of sample i that are not those of nodes with as many states."""
         if layout.is_list or layout.shapes[0][1] != len(self.classes_):
-            raise ValueError(
-                f"value for sample {i} must give scores of {len(self.classes_)} states of nodes as "
-                f"in fit, got {layout.shapes[0]}"
-            )
+            wanted = f"(n_nodes, {len(self.classes_)}) as in fit, got {layout.shapes[0]}"
+            raise ValueError(f"value for sample {i} must have shape {wanted}")
 
     def vector(self, output, layout):
         z = np.zeros(sum(layout.sizes))
@@ -235,10 +226,8 @@ class Labellings(Outputs):
     def mean(self, flat, layout, temperature):
         """Mean vector of outputs in proportion to exp(score / temperature), and log of the sum."""
         if not callable(getattr(self.oracle, "marginals", None)):
-            raise TypeError(
-                f"smoothed answers need an oracle with marginals, which {name_of(self.oracle)} "
-                f"lacks: use 'viterbi', 'tree' or 'elimination'"
-            )
+            name = name_of(self.oracle)
+            raise TypeError(f"smoothed answers need marginals, which {name} lacks: use 'tree'")
         node, edge, log_sum = self.oracle.marginals(self._scores(flat / temperature, layout))
         if len(layout.shapes) == 1:
             return node.ravel(), log_sum
@@ -277,16 +266,11 @@ def _default_oracle(layouts):
     largest = max(layouts, key=lambda layout: layout.n_nodes)
     if len(largest.shapes) == 1:
         return TreeMaxProduct()
-    if all(_is_chain(layout) for layout in layouts):
+    if all(np.array_equal(layout.edges, chain_edges(layout.n_nodes)) for layout in layouts):
         return Viterbi()
     n_states = largest.shapes[0][1]
     tables = np.zeros((len(largest.edges), n_states, n_states))
     return natural_oracle(PairwiseScores(np.zeros(largest.shapes[0]), tables, largest.edges))
-
-
-def _is_chain(layout):
-    chain = np.arange(layout.n_nodes - 1)[:, None] + np.arange(2) if layout.n_nodes else None
-    return chain is None or np.array_equal(layout.edges, chain)
 
 
 def _classes(flat, layouts):
@@ -301,6 +285,5 @@ def _classes(flat, layouts):
         return np.arange(n_states)
     raise ValueError(
         f"value gives {n_states} states to each node, but y holds {len(classes)} labels: there "
-        f"must be one state for each label, in their sorted order, or labels must be numbers of "
-        f"states"
+        f"must be a state for each label, or labels must be numbers of states"
     )

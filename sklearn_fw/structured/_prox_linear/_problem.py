@@ -45,9 +45,6 @@ class LinearizedProblem(ListedProblem):
         self.workers = Workers(None, outputs.oracle)
         self.calls = 0  # of the oracle, for whatever model or point
 
-    def of_samples(self, model, X, y, weight):
-        raise NotImplementedError("scores that are linearized have no problem of other samples")
-
     # ---- the scores themselves -------------------------------------------------------------------
 
     def evaluate(self, w):

@@ -49,11 +49,8 @@ class ProxLinear(IterativeMethod):
 
     def _natural_eta(self):
         """The size of weights squared in units of the objective; all of it without weights."""
-        square = float(self.w @ self.w)
-        natural = square / max(self.objective, 1e-300)
-        return (
-            float(np.clip(natural, 1e-6 / self.lam, 1.0 / self.lam)) if square else 1.0 / self.lam
-        )
+        natural = float(self.w @ self.w) / max(self.objective, 1e-300) or np.inf
+        return float(np.clip(natural, 1e-6 / self.lam, 1.0 / self.lam))
 
     # ---- one model -------------------------------------------------------------------------------
 
@@ -85,13 +82,13 @@ class ProxLinear(IterativeMethod):
             if is_done or tol <= floor or n_passes >= MOST_PASSES or budget_now().is_spent:
                 break
             tol = TIGHTER * min(tol, gap)
-        self.inner_tol = max(SHARE * max(self.objective - value, 0.0), TIGHTER * tol)
+        self.inner_tol = max(SHARE * (self.objective - value), TIGHTER * tol)
         return Model(w, value, lower, n_passes)
 
     def _row(self, model, certified, **numbers):
         gap = max(self.objective - model.lower, 0.0)
         return {
-            "n_oracle_calls": self.n_oracle_calls, "objective": self.objective,
+            "n_oracle_calls": self.blocks.calls, "objective": self.objective,
             "dual_objective": model.lower if certified else None,
             "dual_gap": gap if certified else None,
             "prox_gradient_norm": self._prox_gradient(model) if certified else None,
@@ -115,16 +112,15 @@ class ProxLinear(IterativeMethod):
             return self._row(model, True, is_accepted=0.0)
         values, level = self.blocks.evaluate(model.w)
         objective = self._penalty(model.w) + level
-        gain, row = self.objective - objective, None
         needed = REALISED * decrease if self.finds_eta else 0.0
-        is_accepted = gain >= needed
-        if not is_accepted:
-            row = self._row(model, True, is_accepted=0.0)
+        is_accepted = self.objective - objective >= needed
         square = float((model.w - self.w) @ (model.w - self.w))
         if is_accepted:
             last = self._prox_gradient(model)
             self.w, self.values, self.level, self.objective = model.w, values, level, objective
             row = self._row(model, False, is_accepted=1.0, prox_gradient_norm=last)
+        else:
+            row = self._row(model, True, is_accepted=0.0)
         if self.finds_eta:
             self._adapt(objective - model.value, square)
         elif not is_accepted:
@@ -143,11 +139,6 @@ class ProxLinear(IterativeMethod):
 
     def certify(self):
         return self._row(self._solve(), True, is_accepted=0.0)
-
-    @property
-    def n_oracle_calls(self):
-        """Calls for all models and for the objective itself."""
-        return self.blocks.calls
 
     def solution(self):
         return self.w

@@ -167,12 +167,7 @@ class CheckedScores:
         self.model, self.name = model, type(model).__name__
 
     def init(self, rng):
-        w = check.array(self.model.init(rng), f"init of {self.name}")
-        if w.ndim != 1 or not len(w):
-            raise ValueError(
-                f"init of {self.name} must return an array of shape (n_weights,), got {w.shape}"
-            )
-        return np.array(w, dtype=np.float64)
+        return np.array(check.shaped(self.model.init(rng), f"init of {self.name}", "n_weights"))
 
     def value(self, i, x, w):
         """Flat scores of sample i, and their `Layout`."""
@@ -180,15 +175,11 @@ class CheckedScores:
         arrays = _as_tuple(self._call("value", i, x, read_only(w)))
         if not 1 <= len(arrays) <= 3:
             raise ValueError(
-                f"{name} must be an array, (unary, pairwise) or (unary, pairwise, edges), got a "
-                f"tuple of {len(arrays)}"
+                f"{name} must be an array, or a tuple of 2 or 3, got a tuple of {len(arrays)}"
             )
         edges = arrays[2] if len(arrays) == 3 else None
-        arrays = [check.array(array, name) for array in arrays[:2]]
-        layout = _layout(arrays, edges, name)
-        for array in arrays:
-            check.magnitude(array, name)
-        return _flat(arrays), layout
+        arrays = [check.numbers(array, name) for array in arrays[:2]]
+        return _flat(arrays), _layout(arrays, edges, name)
 
     def jvp(self, i, x, w, d, layout):
         """Flat derivative along d."""
@@ -204,10 +195,7 @@ class CheckedScores:
         """Gradient of the scores times ``flat``."""
         name = f"vjp of {self.name} for sample {i}"
         answer = self._call("vjp", i, x, read_only(w), layout.as_given(flat))
-        gradient = check.array(answer, name)
-        if gradient.shape != w.shape:
-            raise ValueError(f"{name} must have shape {w.shape}, got {gradient.shape}")
-        return gradient
+        return check.shaped(answer, name, len(w))
 
     # ---- many samples at once --------------------------------------------------------------------
 
@@ -229,10 +217,7 @@ class CheckedScores:
             return self._finite(self.model._values(group.inputs, read_only(w)), "value")
         flat, layout = self.value(group.index[0], group.inputs[0], w)
         if layout.shapes != group.layouts[0].shapes:
-            raise ValueError(
-                f"value of {self.name} for sample {group.index[0]} changes its shape with the "
-                f"weights"
-            )
+            raise ValueError(f"value of {self.name} changes its shape with the weights")
         return flat
 
     def jvps(self, group, w, d):
@@ -296,7 +281,7 @@ def _layout(arrays, edges, name):
     """The `Layout` of arrays that fit together."""
     unary = arrays[0]
     if len(arrays) == 1:
-        if unary.ndim not in (1, 2) or not unary.shape[-1] or (unary.ndim == 1 and not len(unary)):
+        if unary.ndim not in (1, 2) or not unary.shape[-1]:
             raise ValueError(
                 f"{name} must have shape (n_candidates,) or (n_nodes, n_states), got {unary.shape}"
             )
@@ -304,18 +289,16 @@ def _layout(arrays, edges, name):
     if unary.ndim != 2 or not unary.shape[1]:
         raise ValueError(f"unary in {name} must have shape (n_nodes, n_states), got {unary.shape}")
     n_nodes, n_states = unary.shape
-    if edges is not None:
-        edges = check_edges(edges, n_nodes, "nodes")
-    n_edges = max(n_nodes - 1, 0) if edges is None else len(edges)
+    edges = chain_edges(n_nodes) if edges is None else check_edges(edges, n_nodes, "nodes")
     table = (n_states, n_states)
-    if arrays[1].shape not in (table, (n_edges, *table)):
-        raise ValueError(
-            f"pairwise in {name} must have shape {table} or {(n_edges, *table)}, got "
-            f"{arrays[1].shape}"
-        )
-    if edges is None:
-        edges = np.arange(n_edges)[:, None] + np.arange(2)
+    if arrays[1].shape not in (table, (len(edges), *table)):
+        shapes = f"{table} or {(len(edges), *table)}, got {arrays[1].shape}"
+        raise ValueError(f"pairwise in {name} must have shape {shapes}")
     return Layout((unary.shape, arrays[1].shape), edges)
+
+
+def chain_edges(n_nodes):
+    return np.arange(max(n_nodes - 1, 0))[:, None] + np.arange(2)
 
 
 def _as_tuple(answer):

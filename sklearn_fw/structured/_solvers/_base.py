@@ -189,41 +189,32 @@ class _UserMethod:
         return getattr(self._method, name)
 
     def step(self):
-        return self._checked(self._method.step(), "step")
+        row = self._method.step()
+        return None if row is None else self._checked(row, "step")
 
     def certify(self):
-        row = self._checked(self._method.certify(), "certify")
-        if row is None:
-            raise TypeError(f"certify of the solver {self._name} must return a dict, got None")
-        return row
+        return self._checked(self._method.certify(), "certify")
 
     def weights(self):
         name = f"weights() of the solver {self._name}"
-        w = check.array(self._method.weights(), name)
-        if w.shape != (self._blocks.n_weights,):
-            raise ValueError(f"{name} must have shape ({self._blocks.n_weights},), got {w.shape}")
-        return w
+        return check.shaped(self._method.weights(), name, self._blocks.n_weights)
 
     def solution(self):
         values = (self._row.get(name) for name in ("objective", "dual_objective", "dual_gap"))
         return Solution(self.weights().copy(), *values, None)
 
     def _checked(self, row, method):
-        if row is None:
-            return None
         name = f"{method} of the solver {self._name}"
         if not isinstance(row, dict) or "objective" not in row:
             raise TypeError(
-                f"{name} must return None or a dict of numbers with the key 'objective', got "
-                f"{row!r}"
+                f"{name} must return a dict of numbers with the key 'objective', got {row!r}"
             )
         for key, value in row.items():
             if value is not None and not isinstance(value, Real):
                 raise TypeError(f"{key!r} of the row that {name} returned must be a number")
         if self._certified and row.get("dual_gap") is None:
             raise ValueError(
-                f"{name} returned a row without 'dual_gap': set certified = False in the class of "
-                f"a solver that has none"
+                f"{name} has no 'dual_gap': set certified = False in the solver's class"
             )
         n_calls = int(self._blocks.counts[block_rules.CALLS])
         self._row = {"n_oracle_calls": n_calls, "dual_gap": None, **row}
@@ -355,8 +346,7 @@ class BestPointMethod(IterativeMethod):
         """The best point in the ball of the moment."""
         if not self.blocks.certified:
             raise ValueError(
-                "a path over radii needs an oracle that is exact or bounds the score of its "
-                "answers: take such an oracle, or a grid over solver__radius"
+                "a path over radii needs an oracle that is exact or bounds the scores of answers"
             )
         return Breakpoint(self.radius, self.best_w.copy(), self.primal, self.gap)
 
@@ -377,13 +367,10 @@ def check_bounds(lower, upper, n_weights):
         return None
     sides = []
     for value, name, default in ((lower, "lower_bounds", -np.inf), (upper, "upper_bounds", np.inf)):
-        if value is None:
-            value = default
-        side = check.array(value, name, finite=False)
+        side = check.array(default if value is None else value, name, finite=False)
         if side.ndim and side.shape != (n_weights,):
-            raise ValueError(
-                f"{name} must be a number or have shape ({n_weights},), got {side.shape}"
-            )
+            shape = (n_weights,)
+            raise ValueError(f"{name} must be a number or have shape {shape}, got {side.shape}")
         sides.append(np.array(np.broadcast_to(side, n_weights)))
     if np.any(sides[0] == np.inf) or np.any(sides[1] == -np.inf):
         raise ValueError("lower_bounds must be below inf and upper_bounds above -inf")
@@ -409,8 +396,7 @@ def with_bounds_of(solver, model):
     if not hasattr(solver, "lower_bounds"):
         raise ValueError(
             f"{type(model).__name__} has bounds on the weights, which solver "
-            f"{type(solver).__name__} cannot keep: use BlockFrankWolfe ('bcfw'), FrankWolfe ('fw') "
-            f"or another one with lower_bounds, or a model without bounds()"
+            f"{type(solver).__name__} cannot keep: use 'bcfw' or another one with lower_bounds"
         )
     if solver.lower_bounds is not None or solver.upper_bounds is not None:
         if getattr(model, "_needs_bounds", False):
@@ -428,21 +414,9 @@ def _check_within(solver, lower, upper, model):
     if len(outside):
         j = int(outside[0])
         raise ValueError(
-            f"lower_bounds and upper_bounds exceed the bounds of {type(model).__name__}: weight "
-            f"{j} may be from {box[0][j]} to {box[1][j]}, not from {own[0][j]} to {own[1][j]}; "
-            f"leave both None to take the bounds of the model"
+            f"lower_bounds and upper_bounds exceed the bounds of {type(model).__name__}, which "
+            f"None takes: weight {j} may be from {box[0][j]} to {box[1][j]}"
         )
-
-
-# Parameters that mean the same in several solvers.
-PASSES = {
-    "gap_check": check.at_least(1),
-    "gap_degree": check.positive,
-    "early_exit": check.not_negative,
-    "cache": check_switch,
-    "cache_f": check.not_negative,
-    "cache_nu": check.not_negative,
-}
 
 
 def numbers(certificate, blocks, estimate):

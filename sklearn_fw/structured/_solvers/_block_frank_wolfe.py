@@ -8,7 +8,7 @@ from ..._core import check
 from ..._core.warnings import warn
 from ..._kernels import lazy
 from ..._kernels.common.step_rules import open_loop_step
-from ._base import PASSES, Breakpoint, DualMethod, Solver, SweepMethod, check_switch, numbers
+from ._base import Breakpoint, DualMethod, Solver, SweepMethod, check_switch, numbers
 from ._visits import batch_step, revisit_rules, take_in, visit_blocks
 
 block_rules = lazy("structured.block_rules")
@@ -117,39 +117,32 @@ class BlockFrankWolfe(Solver):
     variant: check.options(*VARIANTS) = "fw"
     _: KW_ONLY
     sampling: check.options("uniform", "shuffle", "gap", "max_gap", "active") = "gap"
-    gap_degree: float = 1.0
-    cache: bool | str = "auto"
-    cache_f: float = 0.25
-    cache_nu: float = 0.01
+    gap_degree: check.positive = 1.0
+    cache: check_switch = "auto"
+    cache_f: check.not_negative = 0.25
+    cache_nu: check.not_negative = 0.01
     cache_size: check.at_least(1) = 50
-    gap_check: int = 10
-    early_exit: float = 0.8
+    gap_check: check.at_least(1) = 10
+    early_exit: check.not_negative = 0.8
     averaging: check_switch = False
     step_size: check.options(*STEP_SIZES) = "line_search"
     batch_step: check.flag = False
     lower_bounds: object = None
     upper_bounds: object = None
     warm_start_type: check.options("keep_primal", "keep_dual", "none") = "keep_primal"
-    parameters = PASSES
 
     def start(self, blocks, *, lam, tol, rng, warm=None):
         name = f"variant={self.variant!r}"
         if self.step_size != "line_search" and self.variant != "fw":
             raise ValueError(f"step_size='universal' is defined for variant='fw' only, got {name}")
         if check.is_auto(self.averaging) and self.variant != "fw":
-            raise ValueError(
-                f"averaging='auto' is defined for variant='fw' only, got {name}: set averaging to "
-                f"True or False"
-            )
+            raise ValueError(f"averaging='auto' is defined for variant='fw' only, got {name}")
         if self.cache is True and self.cache_size < 2:
             raise ValueError("cache_size must be at least 2: the truth and one other vertex")
         if self.cache is True and self.variant == "exact":
             raise ValueError("variant='exact' has no use for a cache: set cache=False")
         if self.sampling == "active" and self.variant != "exact":
-            raise ValueError(
-                f"sampling='active' is defined for variant='exact' only, got {name}: visits with "
-                f"other steps leave a gap, take sampling='gap'"
-            )
+            raise ValueError(f"sampling='active' is defined for variant='exact' only, got {name}")
         return _BlockMethod(self, blocks, lam, tol, rng, warm)
 
 
@@ -157,19 +150,13 @@ class _BlockMethod(DualMethod):
     def __init__(self, settings, blocks, lam, tol, rng, warm):
         self.settings, self.blocks, self.tol, self.rng = settings, blocks, tol, rng
         use_cache = settings.cache is True
-        explicit = use_cache or settings.variant != "fw"
-        if settings.variant == "exact" and blocks.single:  # marginals say all
-            explicit = False
+        says_all = settings.variant == "exact" and blocks.single  # what marginals then do
+        explicit = use_cache or (settings.variant != "fw" and not says_all)
         self.rules = block_rules.Rules(
-            lam=lam,
-            variant=VARIANTS.index(settings.variant),
-            line_search=settings.step_size == "line_search",
-            use_cache=use_cache,
-            cache_f=float(settings.cache_f),
-            cache_nu=float(settings.cache_nu),
-            gap_degree=float(settings.gap_degree),
+            lam, VARIANTS.index(settings.variant), settings.step_size == "line_search", use_cache,
+            float(settings.cache_f), float(settings.cache_nu), float(settings.gap_degree),
             shrink=settings.sampling == "active",
-        )
+        )  # fmt: skip
         capacity = int(settings.cache_size) if explicit else 0
         settings._reset(blocks, lam, capacity=capacity, averaging=bool(settings.averaging))
         self.averages = bool(settings.averaging)  # whether the point of the moment is the average
@@ -206,8 +193,7 @@ class _BlockMethod(DualMethod):
         blocks, point = self.blocks, self.last
         if not blocks.certified:
             raise ValueError(
-                "mode='exact' needs an oracle that is exact or bounds the score of its answers: "
-                "take such an oracle, or mode='heuristic'"
+                "mode='exact' needs an oracle that is exact or bounds scores: take 'heuristic'"
             )
         norm = 0.5 * blocks.lam * (point.w @ point.w)
         return Breakpoint(
@@ -366,11 +352,10 @@ class MinibatchFrankWolfe(Solver):
     _: KW_ONLY
     sampling: check.options("gap", "shuffle") = "gap"
     cache_size: check.at_least(2) = 50
-    gap_check: int = 10
-    early_exit: float = 0.8
+    gap_check: check.at_least(1) = 10
+    early_exit: check.not_negative = 0.8
     lower_bounds: object = None
     upper_bounds: object = None
-    parameters = PASSES
 
     def start(self, blocks, *, lam, tol, rng, warm=None):
         self._reset(blocks, lam, warm, capacity=int(self.cache_size))

@@ -127,10 +127,7 @@ class Casimir(Solver):
 
     def start(self, blocks, *, lam, tol, rng, warm=None):
         if lam == 0.0 and not self.schedule.endswith("nonstrong"):
-            raise ValueError(
-                f"schedule={self.schedule!r} needs lam > 0: for lam = 0 take 'const_nonstrong' or "
-                f"'adapt_nonstrong'"
-            )
+            raise ValueError(f"schedule={self.schedule!r} needs lam > 0: take 'const_nonstrong'")
         self._reset(blocks, lam if lam > 0.0 else 1.0)
         return _CasimirMethod(self, blocks, lam, rng, warm)
 
@@ -183,11 +180,11 @@ class _CasimirMethod(BestPointMethod):
         if warm is not None and warm.get("mu") and self.smoothing.kind in SMOOTHERS:
             self.smoothing = self.smoothing._replace(mu=min(self.mu, warm["mu"]))
         self._look(w)
+        self.w = self.center = w
         self.measures = check.is_auto(settings.lipschitz)
         self.lipschitz = self._probed() if self.measures else float(settings.lipschitz)
         kappa = self._own_kappa() if check.is_auto(settings.kappa) else float(settings.kappa)
         self.schedule = Schedule(settings.schedule, self.mu, kappa, lam)
-        self.w = self.center = w
 
     def _warm_start(self, warm):
         blocks = self.blocks
@@ -338,14 +335,11 @@ class _CasimirMethod(BestPointMethod):
                 return total / n_counted
         return self.x
 
-    def _step_size(self, shrinks):
-        """Length of steps: lazy ones divide by the share of x that one of them leaves."""
-        return 1.0 / (max(self.lipschitz, FLATTEST * shrinks) + shrinks)
-
     def _piece(self, order, x, kappa):
         """Steps on the samples of an order: their end, the sum of iterates, and what they met."""
         shrinks = self.lam + kappa
-        step = self._step_size(shrinks)
+        # Lazy steps divide by the share of x that one of them leaves.
+        step = 1.0 / (max(self.lipschitz, FLATTEST * shrinks) + shrinks)
         drift = step * (kappa * self.center - self.gradient)
         return svrg_walk(
             self.blocks, order, x, self.x, drift, step, 1.0 - step * shrinks,
@@ -382,11 +376,7 @@ class _CasimirMethod(BestPointMethod):
         self.lipschitz = (blocks.mean_square or 1.0) / (self.smoothing.mu or self.unit)
         n_steps = max(1, min(self.blocks.n_blocks, int(PROBED * self.blocks.n_blocks) + 10))
         for _ in range(PROBES):
-            step = self._step_size(self.lam)
-            *_, report = svrg_walk(
-                self.blocks, self._draw(n_steps), self.x, self.x, -step * self.gradient, step,
-                1.0 - step * self.lam, self.snapshot.values, self.smoothing,
-            )  # fmt: skip
+            *_, report = self._piece(self._draw(n_steps), self.x, 0.0)
             if not report[3] > 0.0:
                 break
             self.lipschitz = min(self.lipschitz, 2.0 * report[2] / report[3])

@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..._kernels import lazy
+from .._problems._part_sets import rows_of
 
 block_rules = lazy("structured.block_rules")
 block_saddle = lazy("structured.block_saddle")
@@ -79,12 +80,13 @@ def _run_compiled(blocks, rules, order, uniforms, position):
 def _run_exact(blocks, rules, order, uniforms, position):
     parts = blocks._parts
     if blocks.singles is None:
-        blocks.singles = class_blocks.Single(
-            np.empty(len(parts.data), np.int64), np.empty(blocks.n_blocks)
-        )
-        class_blocks.number_columns(parts, blocks._scratch.step, blocks.singles)
+        rows = rows_of(parts)
+        columns = rows.indices.astype(np.int64)
+        rows = rows.astype(np.float64)  # a copy
+        rows.sum_duplicates()  # an attribute may come twice in a row
+        blocks.singles = columns, rows.power(2).sum(axis=1)
     return class_blocks.exact_visits(
-        parts, blocks._dual, blocks.singles, blocks.gaps, rules, order, uniforms, blocks.counts,
+        parts, blocks._dual, *blocks.singles, blocks.gaps, rules, order, uniforms, blocks.counts,
         position,
     )  # fmt: skip
 
@@ -120,7 +122,7 @@ def ascend_parts(blocks, order, uniforms, rules, entropy):
     return smoothed.ascend(
         blocks._with_loss(0.0), blocks._dual, blocks.gaps, rules, order, uniforms, entropy,
         surrogate.temperature, surrogate.loss_weight, blocks._scratch, blocks.make_sums(),
-        blocks.counts, 0,
+        blocks.counts,
     )  # fmt: skip
 
 
@@ -161,20 +163,18 @@ def mixes_outputs(blocks, *args):
 
 def smooth_pass_of_parts(blocks, w, smoothing):
     is_loss, surrogate = smoothing.kind == "loss", blocks.surrogate
-    out, view = np.empty((5, blocks.n_blocks)), blocks._view(np.ascontiguousarray(w))
+    out, view = np.empty((5, blocks.n_blocks)), blocks._view(w)
 
     def run(first, last):
         variance_reduced.smooth_pass(
             blocks._parts, blocks.marginals, view, _smoother(blocks, smoothing), first, last,
-            blocks._make_scratch(), *_room(blocks, smoothing), out,
+            blocks._make_scratch(), blocks.make_sums(), out,
         )  # fmt: skip
 
     blocks._share(run)
     blocks.refresh()
     values, hinge, cut, expected, n_calls = out
-    blocks.counts[block_rules.CALLS] += int(n_calls.sum()) + blocks.n_blocks * (
-        smoothing.kind == "entropy"
-    )
+    blocks.counts[block_rules.CALLS] += int(n_calls.sum())
     nothing = np.zeros(blocks.n_blocks)
     if is_loss:
         hinge, nothing = values, np.maximum((values - expected) / surrogate.temperature, 0.0)
@@ -187,12 +187,12 @@ def svrg_walk_of_parts(blocks, order, x, origin, drift, step, rho, values, smoot
     power = rho ** np.arange(n_steps + 1)
     reach = np.append(0.0, np.cumsum(power[:-1]))
     walk = variance_reduced.Walk(
-        *map(blocks._view, (x, drift, total, np.ascontiguousarray(origin))),
+        *map(blocks._view, (x, drift, total, origin)),
         np.zeros(n_rows, np.int64), power, reach, np.cumsum(reach),
     )  # fmt: skip
     variance_reduced.svrg_steps(
         blocks._parts, blocks.marginals, values, order, walk, step, _smoother(blocks, smoothing),
-        blocks._scratch, *_room(blocks, smoothing), report,
+        blocks._scratch, blocks.make_sums(), report,
     )  # fmt: skip
     variance_reduced.make_up_all(walk, n_steps)
     blocks.counts[block_rules.CALLS] += int(report[variance_reduced.CALLS])
@@ -200,18 +200,7 @@ def svrg_walk_of_parts(blocks, order, x, origin, drift, step, rho, values, smoot
 
 
 def _smoother(blocks, smoothing):
-    kind, mu, *sizes = smoothing
-    loss_weight = blocks.surrogate.loss_weight if kind == "loss" else 1.0
-    return variance_reduced.Smoother(
-        float(mu), *map(int, sizes), float(loss_weight), kind == "entropy"
-    )
-
-
-def _room(blocks, smoothing):
-    """Working memory of one thread: for sums, or None, and for what is found."""
-    if smoothing.kind in ("entropy", "loss"):
-        sums = blocks.make_sums()
-        return sums, variance_reduced.Point(sums.node, sums.table)
-    scratch = blocks._scratch
-    nodes, tables = scratch.oracle.scores, scratch.step.delta_tables
-    return None, variance_reduced.Point(np.empty_like(nodes), np.empty_like(tables))
+    kind, mu, n_best, limit = smoothing
+    n_best = 0 if kind in ("entropy", "loss") else int(n_best)
+    loss_weight = float(blocks.surrogate.loss_weight if kind == "loss" else 1.0)
+    return variance_reduced.Smoother(float(mu), n_best, int(limit), loss_weight, kind == "entropy")

@@ -8,7 +8,7 @@ from scipy.optimize import brentq
 from ..._core import check
 from ..._core.budget import budget_now
 from ...optim._frank_wolfe._corrective import maximise_on_simplex
-from ._base import PASSES, BestPointMethod, Solver, SweepMethod
+from ._base import BestPointMethod, Solver, SweepMethod, check_switch
 from ._visits import revisit_rules, visit_blocks
 
 # The quadratic program is solved to this share of the gap, in so many Newton steps at most where
@@ -78,13 +78,12 @@ class OneSlack(Solver):
 
     _: KW_ONLY
     step_size: check.within(0, 1, "right") = 0.3
-    cache: bool | str = "auto"
-    cache_f: float = 0.1
+    cache: check_switch = "auto"
+    cache_f: check.not_negative = 0.1
     cache_size: check.at_least(1) = 50
     max_idle: check.at_least(1) = 20
     lower_bounds: object = None
     upper_bounds: object = None
-    parameters = PASSES
 
     def start(self, blocks, *, lam, tol, rng, warm=None):
         cache = not blocks.is_compiled if check.is_auto(self.cache) else self.cache

@@ -6,7 +6,7 @@ import numpy as np
 
 from ..._core import check
 from ..._kernels import lazy
-from ._base import PASSES, Breakpoint, DualMethod, Solution, Solver, check_switch, numbers
+from ._base import Breakpoint, DualMethod, Solution, Solver, check_switch, numbers
 from ._compiled import accelerated, ascend_parts, sums_are_compiled
 from ._variance_reduced import Smoothing, smooth_pass
 
@@ -105,11 +105,10 @@ class DualAscent(Solver):
 
     _: KW_ONLY
     sampling: check.options("gap", "shuffle", "uniform") = "gap"
-    gap_degree: float = 1.0
-    gap_check: int = 10
-    early_exit: float = 0.8
+    gap_degree: check.positive = 1.0
+    gap_check: check.at_least(1) = 10
+    early_exit: check.not_negative = 0.8
     quasi_newton: check_switch = "auto"
-    parameters = PASSES
 
     trains = ("crf", "softmax_margin")
 

@@ -9,7 +9,7 @@ import numpy as np
 from ..._core import check
 from ..._kernels import lazy
 from ...projections import project_l2_ball
-from ._base import PASSES, BestPointMethod, Solution, Solver, dual_norm
+from ._base import BestPointMethod, Solution, Solver, dual_norm
 from ._block_frank_wolfe import BlockFrankWolfe
 
 block_rules = lazy("structured.block_rules")
@@ -59,8 +59,6 @@ class Extragradient(Solver):
     first_passes : int, default=10
         With the ridge penalty, passes of block-coordinate Frank-Wolfe for the first weights, of
         n_samples oracle calls each. With 0 the weights stay zero for tens of iterations.
-        of n_samples oracle calls each. With 0 the weights stay zero for tens of iterations, as the
-        averages of so few are worse.
     cut : float, default=0.0
         Weights below this fraction of the largest are set to zero before each certificate, which is
         that of the weights returned. About 0.01 makes the weights of an l1 ball sparse. The gap
@@ -133,10 +131,9 @@ class Extragradient(Solver):
     cut: check.within(0, 1, "left") = 0.0
     restart: check.flag = True
     memory_efficient: check.flag = True
-    gap_check: int = 10
+    gap_check: check.at_least(1) = 10
     lower_bounds: object = None
     upper_bounds: object = None
-    parameters = PASSES
 
     def start(self, blocks, *, lam, tol, rng, warm=None):
         from .._problems._part_polytopes import polytopes_of
@@ -292,20 +289,6 @@ class CrossPolytope(Ball):
 # ---- the method ----------------------------------------------------------------------------------
 
 
-class _Average:
-    """Averages since the last start, with weights of sum ``total``."""
-
-    def __init__(self):
-        self.total, self.values = 0.0, None
-
-    def add(self, weight, *values):
-        """Take in numbers and arrays, the same number of them each time."""
-        self.total += weight
-        rho = weight / self.total
-        old = self.values or [0.0 * value for value in values]
-        self.values = [a + rho * (b - a) for a, b in zip(old, values)]
-
-
 class _ExtragradientMethod(BestPointMethod):
     """The state of one run: v is the prox point of all steps so far, u of one more."""
 
@@ -347,7 +330,7 @@ class _ExtragradientMethod(BestPointMethod):
             step = 1.0 / (self.lipschitz + space.lam * balance)
         self.eta_w, self.eta_z = step * balance, step / balance
         self._set_accuracy()
-        self.average = _Average()
+        self.total, self.means = 0.0, None  # of weights, and by them of what steps found
         self.slopes = np.zeros(len(center.w))  # weighted sum of -gradients in w
         self.potentials = outputs.zero()
         self.v_w, self.v_z = space.center, self.origin
@@ -387,7 +370,9 @@ class _ExtragradientMethod(BestPointMethod):
             return False
         self.slopes, self.potentials, self.v_w, self.v_z = slopes, potentials, next_w, next_z
         kept = [] if u_z.z is None or not outputs.stored else [u_z.z]
-        self.average.add(weight, u_w.w, u_z.psi, u_z.loss, *kept)
+        new = [u_w.w, u_z.psi, u_z.loss, *kept]
+        self.total += weight
+        self.means = [a + weight / self.total * (b - a) for a, b in zip(self.means or new, new)]
         self.last_step = weight * np.sqrt(eta_w * eta_z)
         return True
 
@@ -400,8 +385,7 @@ class _ExtragradientMethod(BestPointMethod):
         if isinstance(self.settings.step_size, Real):
             if not np.abs(next_w.w).max() < HUGE:
                 raise FloatingPointError(
-                    f"weights grow without bound with step_size={self.settings.step_size}: take a "
-                    f"smaller one, or 'backtrack'"
+                    f"weights grow without bound with step_size={self.settings.step_size}: lower it"
                 )
             return True
         space, outputs, v_w, v_z = self.space, self.outputs, self.v_w, self.v_z
@@ -421,8 +405,7 @@ class _ExtragradientMethod(BestPointMethod):
             self.step_weight = min(self.step_weight, 1.0)
         if self.step_weight < TINY:
             raise FloatingPointError(
-                f"no step is short enough in iteration {self.n_iter}: check the scale of X, and "
-                f"that projections or marginals of the model are finite"
+                f"no step is short enough in iteration {self.n_iter}: check the scale of X"
             )
         return accepted
 
@@ -444,9 +427,9 @@ class _ExtragradientMethod(BestPointMethod):
     def certify(self):
         """Exact values at the averages: n oracle calls."""
         space, blocks = self.space, self.blocks
-        if self.average.values is None:
+        if self.means is None:
             return self.row()
-        w, psi, loss, *z = self.average.values
+        w, psi, loss, *z = self.means
         if self.settings.cut:
             w = np.where(np.abs(w) < float(self.settings.cut) * np.abs(w).max(initial=0.0), 0.0, w)
         hinge, _ = blocks.ask(w)
@@ -464,7 +447,7 @@ class _ExtragradientMethod(BestPointMethod):
         restricted = space.restricted_dual(psi, loss)
         if restricted is not None:
             way = self.d_w / self.eta_w + self.outputs.diameter / self.eta_z
-            row |= {"restricted_gap": primal - restricted, "bound": way / self.average.total}
+            row |= {"restricted_gap": primal - restricted, "bound": way / self.total}
         return row
 
     def solution(self):

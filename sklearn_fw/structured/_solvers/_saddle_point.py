@@ -7,7 +7,7 @@ import numpy as np
 from ..._core import check
 from ..._kernels import lazy
 from ..._kernels.common.step_rules import open_loop_step
-from ._base import PASSES, BestPointMethod, Solver, dual_norm
+from ._base import BestPointMethod, Solver, dual_norm
 from ._compiled import accelerated, is_compiled, saddle_visits_of_parts
 
 block_saddle = lazy("structured.block_saddle")
@@ -80,8 +80,7 @@ class SaddlePointFrankWolfe(Solver):
     norm: check.options("l1", "l2") = "l1"
     block: check.flag = False
     step_size: check.options("universal", "fictitious") = "universal"
-    gap_check: int = 5
-    parameters = PASSES
+    gap_check: check.at_least(1) = 5
 
     def start(self, blocks, *, lam, tol, rng, warm=None):
         if self.block and self.step_size != "universal":

@@ -110,13 +110,8 @@ def _slot_of(vertices, answer, values, rules, counts):
     """Slot of the oracle's answer among the vertices, made if it is new."""
     slot = vertices.find(answer)
     if slot < 0:
-        slot = block_rules.free_slot(
-            vertices.alpha,
-            values,
-            vertices.size,
-            len(vertices.alpha),
-            rules.variant == block_rules.FW,
-        )
+        alpha, may_evict = vertices.alpha, rules.variant == block_rules.FW
+        slot = block_rules.free_slot(alpha, values, vertices.size, len(alpha), may_evict)
         # From an eviction on the alphas no longer describe the iterate.
         counts[block_rules.EVICTED] += vertices.alpha[slot] > 0.0
         vertices.put(slot, answer)
