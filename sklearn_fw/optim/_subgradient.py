@@ -176,17 +176,10 @@ def resolve_step_size(step_size, mu):
             f"{step_size!r}"
         )
     if mu == 0.0:
-        raise ValueError(
-            f"step_size={step_size!r} divides by mu, which is 0: give a callable, for instance "
-            f"lambda t: 1 / t**0.5"
-        )
-    if not c > 0.5:
-        raise ValueError(f"c of ('shifted', c, b) must be above 1/2, got {c}")
-    if c > 1.0 + b:
-        raise ValueError(
-            f"('shifted', c, b) needs c <= 1 + b, or the first steps are longer than 1 / mu; got "
-            f"c={c}, b={b}"
-        )
+        example = "lambda t: 1 / t**0.5"
+        raise ValueError(f"{step_size=} divides by mu, which is 0: give a callable like {example}")
+    if not 0.5 < c <= 1.0 + b:
+        raise ValueError(f"('shifted', c, b) needs 1/2 < c <= 1 + b, got c={c}, b={b}")
     return c, b
 
 
@@ -256,17 +249,24 @@ class SubgradientState:
 
 class RowSteps(IterativeMethod):
     def __init__(self, problem, state, *, rule, sampling, rng, record):
-        self.problem, self.state, self.rule = problem, state, rule
-        self.sampling, self.rng, self.record = sampling, rng, record
+        self.problem, self.state, self.rule, self.record = problem, state, rule, record
+        draws = {"cyclic": np.arange, "shuffle": rng.permutation}
+        self.draw = draws.get(sampling, lambda n: rng.randint(n, size=n))
         self.rows, self.target = problem.rows(), problem.target()
 
     def step(self):
-        state, n = self.state, self.problem.y.size
-        order = self._order(n)
-        shares = step_sizes(self.rule, self.problem.alpha, state.t + 1, n)
+        problem, state, n = self.problem, self.state, self.problem.y.size
+        order = self.draw(n)
+        shares = step_sizes(self.rule, problem.alpha, state.t + 1, n)
         rates = state.average.rates(n)
         state.t += n
-        (self._plain if self.problem.project is not None else self._compiled)(order, shares, rates)
+        if problem.project is not None:
+            self._step_in_numpy(order, shares, rates)
+        else:
+            subgradient.averaged_pass(
+                self.rows, self.target, order, shares, rates, problem.alpha, problem.bias,
+                problem.radius, state.factors, state.v, state.u,
+            )  # fmt: skip
         size = np.abs(state.mean).max()
         if not size <= check.LARGEST:
             raise FloatingPointError(f"coefficients became {size:g}: scale X, or increase alpha")
@@ -279,25 +279,11 @@ class RowSteps(IterativeMethod):
     def solution(self):
         return self.state.mean
 
-    def _order(self, n):
-        if self.sampling == "cyclic":
-            return np.arange(n)
-        return (
-            self.rng.permutation(n) if self.sampling == "shuffle" else self.rng.randint(n, size=n)
-        )
-
-    def _compiled(self, order, shares, rates):
-        problem, state = self.problem, self.state
-        subgradient.averaged_pass(
-            self.rows, self.target, order, shares, rates, problem.alpha, problem.bias,
-            problem.radius, state.factors, state.v, state.u,
-        )  # fmt: skip
-
-    def _plain(self, order, shares, rates):
-        """The same steps in numpy, for projections of all coefficients."""
+    def _step_in_numpy(self, order, shares, rates):
+        """The steps of the kernel, for projections of all coefficients."""
         problem, state = self.problem, self.state
         w, mean = state.last, state.mean
-        weight = np.ones(problem.y.size) if problem.weight is None else problem.weight
+        weight = problem.weights
         for i, share, rho in zip(order, shares, rates, strict=True):
             x = problem.X[[i]].toarray()[0] if sp.issparse(problem.X) else problem.X[i]
             z = np.array([x @ w[:-1] + problem.bias * w[-1]])
@@ -442,13 +428,11 @@ class RunningAverage:
         values : array-like of shape (n_entries,)
             What is added there.
         """
-        scale, values = check.number(scale, "scale"), check.array(values, "values")
-        check.magnitude(values, "values")
+        scale, values = check.number(scale, "scale"), check.numbers(values, "values")
         indices = np.asarray(indices)
         if self._point is None or self._point.ndim != 1:
             raise ValueError("update_sparse needs a point that is a vector: begin with update(w_0)")
-        if indices.size == 0:
-            indices = indices.astype(np.intp)
+        indices = indices.astype(np.intp) if indices.size == 0 else indices
         if indices.dtype.kind not in "iu" or indices.ndim != 1 or indices.shape != values.shape:
             raise ValueError(
                 f"indices and values must be vectors of one length, the first of integers; got "
