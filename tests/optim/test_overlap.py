@@ -71,7 +71,7 @@ def test_penalties_have_their_own_theorem(penalty):
     solver = Asaga(step_size="theory", overlap=0.5)
     expected = proven(0.5, 1 / 50, 50, composite=True)
     assert step_of(solver, problem, 2) == pytest.approx(expected)
-    with pytest.warns(UserWarning, match=r"no theorem covers overlap=3 .* 0.707 steps may overlap"):
+    with pytest.warns(UserWarning, match=r"no theorem covers overlap=3 .* only up to 0.707"):
         step_of(solver.set_params(overlap=3), problem, 2)
 
 

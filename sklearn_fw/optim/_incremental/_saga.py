@@ -278,8 +278,7 @@ class DualRun(SagaRun):
     """Its memory is the dual variables: a better bound than slopes, for a product more."""
 
     def __init__(self, *args, **kwargs):
-        self.caution = 1.0  # how much larger gaps were than their estimates
-        self.estimated = np.inf
+        self.caution, self.estimated = 1.0, np.inf  # how much larger gaps were than estimates
         super().__init__(*args, **kwargs)
 
     def advance(self, order):
@@ -319,9 +318,8 @@ class DualRun(SagaRun):
         value, conjugate = self.engine.fenchel()
         dual = concave - conjugate + self.engine.recentre()
         scale = self.problem.total_weight
-        objective = losses + value
         self.estimated = self.caution * self._behind(dual) / scale
-        return {"objective": objective / scale, "dual_gap": self.estimated}
+        return {"objective": (losses + value) / scale, "dual_gap": self.estimated}
 
     def _recall(self):
         """Nothing is known of the dual before the first epoch."""
