@@ -219,10 +219,8 @@ class AsagaModel(PathModel):
 
     def _make_grid(self, units, given, n_values, ratio):
         if not has_strength(units[0].penalty):
-            raise ValueError(
-                f"there is no path over {param_name(self)}, which changes nothing for "
-                f"penalty={self.penalty!r}"
-            )
+            name, penalty = param_name(self), self.penalty
+            raise ValueError(f"no path over {name}, which changes nothing for {penalty=}")
         if given is not None:
             return given
         strongest = [zero_strength(problem) for problem in units]
@@ -429,9 +427,7 @@ class AsagaClassifier(LinearClassifier, AsagaModel):
                 raise ValueError("multi_class='ovr' needs a loss of one score: loss='log_loss'")
             return True
         if self.multi_class == "multinomial" and not isinstance(loss, LogLoss):
-            raise ValueError(
-                f"multi_class='multinomial' needs loss='log_loss', got loss={self.loss!r}"
-            )
+            raise ValueError(f"multi_class='multinomial' needs loss='log_loss', got {self.loss!r}")
         return n_classes > 2 and isinstance(loss, LogLoss) and self.multi_class != "ovr"
 
     def _probabilities(self, scores):

@@ -76,9 +76,7 @@ class ConstrainedModel(PathModel):
 
     def _make_grid(self, units, given, n_values, ratio):
         if is_domain(self.domain):
-            raise ValueError(
-                "there is no path over radius where domain is an object of its own size"
-            )
+            raise ValueError("there is no path over radius for a domain object, which has its size")
         if given is not None:
             return given
         largest = FARTHEST * max(self._unit_radius(problem) or 1.0 for problem in units)
@@ -103,11 +101,8 @@ class ConstrainedModel(PathModel):
         Z = self._units.rows(X)
         targets = np.array(targets, np.float64)
         self._joint = self._is_joint(X.shape[1], len(targets))
-        targets = [targets.T] if self._joint else targets
-        return [
-            MeanLoss(loss, Z, np.ascontiguousarray(y), weight, bool(self.fit_intercept))
-            for y in targets
-        ]
+        columns = map(np.ascontiguousarray, [targets.T] if self._joint else targets)
+        return [MeanLoss(loss, Z, y, weight, bool(self.fit_intercept)) for y in columns]
 
     def _is_joint(self, n_features, n_outputs):
         if is_domain(self.domain):
@@ -205,10 +200,8 @@ class ConstrainedModel(PathModel):
         sizes = [objective.size for objective in objectives]
         if warm is None or is_domain(self.domain) or [len(r.x) for r, _ in warm] != sizes:
             return [None] * len(objectives)
-        return [
-            grown(result, before, radius)
-            for (result, before), radius in zip(warm, radii, strict=True)
-        ]
+        pairs = zip(warm, radii, strict=True)
+        return [grown(result, before, radius) for (result, before), radius in pairs]
 
     # ---- what was found --------------------------------------------------------------------------
 

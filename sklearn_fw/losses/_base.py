@@ -143,10 +143,7 @@ class Loss(Parameterized, ABC):
         name = f"{method} of {type(self).__name__}"
         found = check.array(getattr(self, method)(y, x), f"what {name} returned", None)
         if found.shape != x.shape:
-            raise ValueError(
-                f"{name} must return one number per sample, shape {x.shape}, got shape "
-                f"{found.shape}"
-            )
+            raise ValueError(f"{name} must return an array of shape {x.shape}, got {found.shape}")
         bad = ~(found > -np.inf) if method == "conjugate" else ~np.isfinite(found)
         bad &= np.abs(x) <= check.LARGEST  # a run that diverges is not the fault of the loss
         if bad.any():
@@ -252,13 +249,8 @@ def _check_slopes(loss, y, z):
     near = step <= 2.0 * STEP * (1.0 + np.abs(z[1:]))
     off = np.abs(np.diff(value) / step - 0.5 * (slope[1:] + slope[:-1]))
     off = off > 0.5 * np.abs(rise) + CLOSE * size * step + rounding
-    refuse(
-        near & off, "its derivative is not that of its value; compare with differences of the value"
-    )
-    refuse(
-        rise < -rounding,
-        "its derivative falls, so that it is not convex and nothing can be certified",
-    )
+    refuse(near & off, "its derivative is not that of its value; compare with differences")
+    refuse(rise < -rounding, "its derivative falls: it is not convex and nothing can be certified")
     refuse(
         is_smooth & (rise > size * step * (1.0 + CLOSE) + rounding),
         f"its derivative grows faster than smoothness = {size:g} allows; smoothness must be the "

@@ -559,10 +559,8 @@ class GameRun(IterativeMethod):
         self.products, self.domains, self.growing = products, domains, growing
         self.sums, self.n_played, self.total = points, 0, 1.0
         # Copies, since an operator may return its own memory, or its argument.
-        self.pays = [
-            np.array(times(DenseAtom(point)), dtype=np.float64)
-            for times, point in zip(products, reversed(points))
-        ]
+        pairs = zip(products, map(DenseAtom, reversed(points)))
+        self.pays = [np.array(times(atom), dtype=np.float64) for times, atom in pairs]
         self.replies = self.best_x = self.best_y = None
         self.best_lower, self.best_upper = -np.inf, np.inf
 

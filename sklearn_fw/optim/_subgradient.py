@@ -171,10 +171,8 @@ def resolve_step_size(step_size, mu):
     elif isinstance(step_size, str) and step_size in NAMED:
         c, b = NAMED[step_size]
     else:
-        raise ValueError(
-            f"step_size must be 'theory', 'pegasos', ('shifted', c, b) or a callable; got "
-            f"{step_size!r}"
-        )
+        known = "'theory', 'pegasos', ('shifted', c, b) or a callable"
+        raise ValueError(f"step_size must be {known}; got {step_size!r}")
     if mu == 0.0:
         example = "lambda t: 1 / t**0.5"
         raise ValueError(f"{step_size=} divides by mu, which is 0: give a callable like {example}")
@@ -198,10 +196,8 @@ def step_sizes(rule, mu, first, n_steps):
     sizes = np.where(np.isclose(mu * sizes, 1.0, rtol=1e-12, atol=0.0), 1.0, mu * sizes)
     if sizes.max() > 1.0:
         k = int(np.argmax(sizes > 1.0))
-        raise ValueError(
-            f"step_size gave {sizes[k] / mu:g} for t = {t[k]}: steps must not be longer than "
-            f"1 / mu = {1.0 / mu:g}"
-        )
+        size = sizes[k] / mu
+        raise ValueError(f"steps must not be longer than 1 / mu, but step_size({t[k]}) is {size:g}")
     return sizes
 
 
@@ -480,8 +476,5 @@ def _check_scheme(scheme):
     if isinstance(scheme, tuple) and len(scheme) == 2 and scheme[0] in FAMILIES:
         exponent = check.not_negative(scheme[1], f"exponent of {scheme[0]!r}")
         return ("polynomial" if exponent in (0.0, 1.0) else scheme[0]), exponent
-    names = ", ".join(map(repr, sorted(SCHEMES)))
-    raise ValueError(
-        f"the averaging scheme must be one of {names}, ('power', k) or ('polynomial', eta); got "
-        f"{scheme!r}"
-    )
+    known = ", ".join(map(repr, sorted(SCHEMES))) + ", ('power', k) or ('polynomial', eta)"
+    raise ValueError(f"the averaging scheme must be one of {known}; got {scheme!r}")

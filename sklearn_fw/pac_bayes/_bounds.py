@@ -107,9 +107,7 @@ def catoni_bound(emp_risk, kl, n, delta=0.05, *, loss_range=(0.0, 1.0), beta=Non
     complexity, n = check_complexity(kl, n, delta)
     beta = high - low if beta is None else check.positive(beta, "beta")
     if kl is None and beta != high - low:
-        raise ValueError(
-            "beta must be None with kl=None, where the evidence has one weight for both"
-        )
+        raise ValueError("beta must be None with kl=None: the evidence has one weight for both")
     scaled = -np.expm1(-beta * risk - complexity / n) / -np.expm1(-beta)
     return answer(low + (high - low) * scaled)
 
@@ -199,13 +197,12 @@ def alquier_bound(
 
 def check_models(evidences, log_prior, name="log_evidences", kind="model"):
     evidences = check.shaped(evidences, name, f"n_{kind}s")
+    n = len(evidences)
     if log_prior is None:
-        return evidences, np.full(len(evidences), -np.log(len(evidences)))
+        return evidences, np.full(n, -np.log(n))
     log_prior = check.numbers(log_prior, "log_prior")
     if log_prior.shape != evidences.shape or logsumexp(log_prior) > 1e-9:
-        raise ValueError(
-            f"log_prior must hold {len(evidences)} logs of probabilities that sum to one at most"
-        )
+        raise ValueError(f"log_prior must hold {n} logs of probabilities with a sum of at most 1")
     return evidences, log_prior
 
 

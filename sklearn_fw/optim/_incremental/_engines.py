@@ -246,10 +246,7 @@ class GroupEngine(Engine):
             label = np.zeros(n_columns, np.intp) if dense else np.arange(n_columns)
         else:
             if dense:
-                raise ValueError(
-                    "solver='saga' takes no penalties of groups, only of single coefficients: use "
-                    "solver='asaga'"
-                )
+                raise ValueError("solver='saga' takes no penalty of groups: use solver='asaga'")
             # Columns without penalty (label -1) are groups of their own, of negative weight.
             label, free = penalty.labels.astype(np.intp), penalty.labels < 0
             n_free = np.count_nonzero(free)

@@ -583,7 +583,6 @@ def is_ridge(penalty):
 
 
 def on_columns(penalty, columns):
-    lower, upper = (
-        side[columns] if np.ndim(side) else side for side in (penalty.lower, penalty.upper)
-    )
+    sides = penalty.lower, penalty.upper
+    lower, upper = (side[columns] if np.ndim(side) else side for side in sides)
     return replace(penalty, lower=lower, upper=upper, n_features=columns.size)

@@ -347,9 +347,7 @@ class NewtonCG(Solver):
     def start(self, problem, *, tol, rng, n_workers=1, start=None):
         check_parameters(self)
         if not finite_sum.is_ridge(problem.penalty):
-            raise ValueError(
-                "solver='newton_cg' needs a ridge penalty or none; use solver='newton' or 'asaga'"
-            )
+            raise ValueError("solver='newton_cg' needs a ridge or no penalty: use solver='newton'")
         for begin in (start_from_sample, start_from_products):
             start = start or begin(problem, self, tol=tol, rng=rng)
         return NewtonCGRun(problem, self, tol=tol, rng=rng, start=start)
