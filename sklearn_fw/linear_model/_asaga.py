@@ -48,11 +48,8 @@ def _places(rows, n_seen, n_samples):
     if isinstance(rows, slice):
         rows = np.arange(rows.start or 0, rows.stop)
     rows = np.asarray(rows)
-    if (
-        rows.dtype.kind not in "iu"
-        or rows.shape != (n_samples,)
-        or np.unique(rows).size != n_samples
-    ):
+    fits = rows.dtype.kind in "iu" and rows.shape == (n_samples,)
+    if not fits or np.unique(rows).size != n_samples:
         raise ValueError(
             f"rows must be a slice or {n_samples} integers, one per sample and none twice; got an "
             f"array of dtype {rows.dtype} and shape {rows.shape}"
@@ -191,10 +188,8 @@ class AsagaModel(PathModel):
         stream.rng = deepcopy(stream.rng)
         if hasattr(self, "alpha_"):
             stream.strength = self.alpha_ * total_weight
-        stream.starts = [
-            _visit(self, problem, start, rows, adds, stream.rng)
-            for problem, start in zip(problems, stream.starts, strict=True)
-        ]
+        pairs = zip(problems, stream.starts, strict=True)
+        stream.starts = [_visit(self, *pair, rows, adds, stream.rng) for pair in pairs]
         stream.weight = total_weight
         stream.n_rows += n_samples if adds else 0
         if first:

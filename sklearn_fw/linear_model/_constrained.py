@@ -67,10 +67,8 @@ class ConstrainedModel(PathModel):
 
     def _fit_at(self, units, value, warm, rng):
         radii = [value] * len(units)
-        results = [
-            self._minimise(problem, value, start)
-            for problem, start in zip(units, self._starts(units, radii, warm), strict=True)
-        ]
+        pairs = zip(units, self._starts(units, radii, warm), strict=True)
+        results = [self._minimise(problem, value, start) for problem, start in pairs]
         warm = self._store(units, radii, results)
         return sum(result.nit for result in results), [], warm
 
@@ -222,9 +220,9 @@ class ConstrainedModel(PathModel):
         self.objective_ = only([r.fun for r in results])
         self.variant_ = results[0].variant
         self.n_oracle_calls_ = int(max(r.history["n_oracle_calls"][-1] for r in results))
-        atoms, weights = [r.atoms for r in results], [r.weights for r in results]
-        self.active_atoms_ = atoms[0] if len(atoms) == 1 else atoms
-        self.active_weights_ = weights[0] if len(weights) == 1 else weights
+        found = [(r.atoms, r.weights) for r in results]
+        both = found[0] if len(found) == 1 else map(list, zip(*found))
+        self.active_atoms_, self.active_weights_ = both
         warm = list(zip(results, radii, strict=False))
         self._warm = warm if self.warm_start else None
         return warm

@@ -143,7 +143,7 @@ class Loss(Parameterized, ABC):
         name = f"{method} of {type(self).__name__}"
         found = check.array(getattr(self, method)(y, x), f"what {name} returned", None)
         if found.shape != x.shape:
-            raise ValueError(f"{name} must return an array of shape {x.shape}, got {found.shape}")
+            raise ValueError(f"{name} must return shape {x.shape}, got shape {found.shape}")
         bad = ~(found > -np.inf) if method == "conjugate" else ~np.isfinite(found)
         bad &= np.abs(x) <= check.LARGEST  # a run that diverges is not the fault of the loss
         if bad.any():

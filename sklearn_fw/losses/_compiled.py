@@ -1,6 +1,5 @@
 """The losses of this package, computed by kernels, and their names."""
 
-from abc import abstractmethod
 from functools import partial
 
 import numpy as np
@@ -23,16 +22,12 @@ class CompiledLoss(Loss):
 
     _is_compiled = True
     _parameter_name = None
+    _code_name = None  # of the code in the kernels, looked up late because these import slowly
 
     @property
     def parameter(self):
         """The number that the formula depends on, zero for none."""
         return float(getattr(self, self._parameter_name)) if self._parameter_name else 0.0
-
-    @property
-    @abstractmethod
-    def _code_name(self):
-        """Name of the code in the kernels, looked up late because these import slowly."""
 
     @property
     def code(self):

@@ -145,11 +145,10 @@ def solve_saddle_point(
         raise ValueError(f"variant='block' needs a domains.Product for domain_y, got {domain_y!r}")
     tol, rng = check.not_negative(tol, "tol"), check.random_state(random_state)
     rule = resolve_step_size(step_size, variant, constants, domain_x, domain_y)
+    starts = split_start(start, keeps_atoms)
     sides = [
         Iterate(domain, name, start=point, combination=combination, active=keeps_atoms)
-        for domain, name, (point, combination) in zip(
-            (domain_x, domain_y), "xy", split_start(start, keeps_atoms)
-        )
+        for domain, name, (point, combination) in zip((domain_x, domain_y), "xy", starts)
     ]
     if variant == "block":
         run = BlockRun(function, sides, rng)
