@@ -4,6 +4,7 @@ from contextlib import closing
 from copy import copy, deepcopy
 from dataclasses import KW_ONLY
 from numbers import Integral
+from types import SimpleNamespace
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
@@ -30,14 +31,6 @@ CERTIFIED = (
     "converged_", "dual_gap_", "gradient_mapping_", "history_", "memory_drift_", "n_iter_",
     "n_updates_", "objective_", "status_", "step_size_",
 )  # fmt: skip
-
-
-class Stream:
-    def __init__(self, problems, random_state):
-        self.starts = [_blank(problem) for problem in problems]  # with the memory of all rows
-        self.n_rows, self.weight = 0, 0.0
-        self.strength = None  # of the penalty of a regressor
-        self.rng = check.random_state(random_state)
 
 
 def _places(rows, n_seen, n_samples):
@@ -184,7 +177,10 @@ class AsagaModel(PathModel):
             total_weight += float(n_samples if weight is None else weight.sum())
         problems = self._make_problems(X, y, weight, total_weight)
         if first:
-            stream = Stream(problems, self.random_state)
+            stream = SimpleNamespace(
+                n_rows=0, rng=check.random_state(self.random_state), strength=None,
+                starts=[_blank(problem) for problem in problems],  # with the memory of all rows
+            )  # fmt: skip
         stream.rng = deepcopy(stream.rng)
         if hasattr(self, "alpha_"):
             stream.strength = self.alpha_ * total_weight

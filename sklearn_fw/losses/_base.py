@@ -150,8 +150,7 @@ class Loss(Parameterized, ABC):
             i, at = np.flatnonzero(bad)[0], "s" if method == "conjugate" else "z"
             raise ValueError(
                 f"{name} must return finite numbers, got {found[i]} for y = {y[i]:g}, "
-                f"{at} = {x[i]:g}: write it so that it cannot overflow, for instance with "
-                f"np.logaddexp"
+                f"{at} = {x[i]:g}: write it so that it cannot overflow, as np.logaddexp is"
             )
         return found
 
@@ -253,8 +252,7 @@ def _check_slopes(loss, y, z):
     refuse(rise < -rounding, "its derivative falls: it is not convex and nothing can be certified")
     refuse(
         is_smooth & (rise > size * step * (1.0 + CLOSE) + rounding),
-        f"its derivative grows faster than smoothness = {size:g} allows; smoothness must be the "
-        f"largest second derivative",
+        f"its derivative grows faster than smoothness = {size:g} allows; give a larger smoothness",
     )
     loss._ask("curvature", y, z)
     _check_conjugates(loss, y, z, value, slope)
