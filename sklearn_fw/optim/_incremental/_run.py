@@ -286,7 +286,7 @@ def proven_share(engine, overlap):
         most = min(most, 0.1 / root)
     if overlap >= most:
         warn(
-            f"no theorem covers overlap={overlap} on these rows, only up to {most:.3g}; steps of "
+            f"no theorem covers overlap={overlap} on these rows, only below {most:.3g}; steps of "
             f"{share:.3g} / L shrink with it all the same: take fewer threads, or no intercept"
         )
     return float(share)
