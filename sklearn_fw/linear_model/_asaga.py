@@ -4,6 +4,7 @@ from contextlib import closing
 from copy import copy, deepcopy
 from dataclasses import KW_ONLY
 from numbers import Integral
+from types import SimpleNamespace
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
@@ -32,14 +33,6 @@ CERTIFIED = (
 )  # fmt: skip
 
 
-class Stream:
-    def __init__(self, problems, random_state):
-        self.starts = [_blank(problem) for problem in problems]  # with the memory of all rows
-        self.n_rows, self.weight = 0, 0.0
-        self.strength = None  # of the penalty of a regressor
-        self.rng = check.random_state(random_state)
-
-
 def _places(rows, n_seen, n_samples):
     """Row numbers of a part and whether they are new; all of them or none must be."""
     next_rows = n_seen + np.arange(n_samples)
@@ -48,11 +41,8 @@ def _places(rows, n_seen, n_samples):
     if isinstance(rows, slice):
         rows = np.arange(rows.start or 0, rows.stop)
     rows = np.asarray(rows)
-    if (
-        rows.dtype.kind not in "iu"
-        or rows.shape != (n_samples,)
-        or np.unique(rows).size != n_samples
-    ):
+    fits = rows.dtype.kind in "iu" and rows.shape == (n_samples,)
+    if not fits or np.unique(rows).size != n_samples:
         raise ValueError(
             f"rows must be a slice or {n_samples} integers, one per sample and none twice; got an "
             f"array of dtype {rows.dtype} and shape {rows.shape}"
@@ -187,14 +177,15 @@ class AsagaModel(PathModel):
             total_weight += float(n_samples if weight is None else weight.sum())
         problems = self._make_problems(X, y, weight, total_weight)
         if first:
-            stream = Stream(problems, self.random_state)
+            stream = SimpleNamespace(
+                n_rows=0, rng=check.random_state(self.random_state), strength=None,
+                starts=[_blank(problem) for problem in problems],  # with the memory of all rows
+            )  # fmt: skip
         stream.rng = deepcopy(stream.rng)
         if hasattr(self, "alpha_"):
             stream.strength = self.alpha_ * total_weight
-        stream.starts = [
-            _visit(self, problem, start, rows, adds, stream.rng)
-            for problem, start in zip(problems, stream.starts, strict=True)
-        ]
+        pairs = zip(problems, stream.starts, strict=True)
+        stream.starts = [_visit(self, *pair, rows, adds, stream.rng) for pair in pairs]
         stream.weight = total_weight
         stream.n_rows += n_samples if adds else 0
         if first:
@@ -219,10 +210,8 @@ class AsagaModel(PathModel):
 
     def _make_grid(self, units, given, n_values, ratio):
         if not has_strength(units[0].penalty):
-            raise ValueError(
-                f"there is no path over {param_name(self)}, which changes nothing for "
-                f"penalty={self.penalty!r}"
-            )
+            name, penalty = param_name(self), self.penalty
+            raise ValueError(f"no path over {name}, which changes nothing for {penalty=}")
         if given is not None:
             return given
         strongest = [zero_strength(problem) for problem in units]
@@ -429,9 +418,7 @@ class AsagaClassifier(LinearClassifier, AsagaModel):
                 raise ValueError("multi_class='ovr' needs a loss of one score: loss='log_loss'")
             return True
         if self.multi_class == "multinomial" and not isinstance(loss, LogLoss):
-            raise ValueError(
-                f"multi_class='multinomial' needs loss='log_loss', got loss={self.loss!r}"
-            )
+            raise ValueError(f"multi_class='multinomial' needs loss='log_loss', got {self.loss!r}")
         return n_classes > 2 and isinstance(loss, LogLoss) and self.multi_class != "ovr"
 
     def _probabilities(self, scores):

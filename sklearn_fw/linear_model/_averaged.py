@@ -107,9 +107,8 @@ class AveragedModel(LinearEstimator):
         rows, problems = stream.units.rows(X), []
         columns = targets, stream.units.y_center, stream.alphas, stream.spreads
         for y, center, alpha, spread in zip(*columns, strict=True):
-            problem = RidgeProblem(
-                rows, y - center if center else y, loss, alpha, weight=weight, bias=self._bias
-            )
+            y = y - center if center else y
+            problem = RidgeProblem(rows, y, loss, alpha, weight=weight, bias=self._bias)
             problem.project, problem.radius = self._projection(problem)
             problem.rule = self._rule(problem, spread, stream)
             problems.append(problem)

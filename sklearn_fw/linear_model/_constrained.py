@@ -67,18 +67,14 @@ class ConstrainedModel(PathModel):
 
     def _fit_at(self, units, value, warm, rng):
         radii = [value] * len(units)
-        results = [
-            self._minimise(problem, value, start)
-            for problem, start in zip(units, self._starts(units, radii, warm), strict=True)
-        ]
+        pairs = zip(units, self._starts(units, radii, warm), strict=True)
+        results = [self._minimise(problem, value, start) for problem, start in pairs]
         warm = self._store(units, radii, results)
         return sum(result.nit for result in results), [], warm
 
     def _make_grid(self, units, given, n_values, ratio):
         if is_domain(self.domain):
-            raise ValueError(
-                "there is no path over radius where domain is an object of its own size"
-            )
+            raise ValueError("there is no path over radius for a domain object, which has its size")
         if given is not None:
             return given
         largest = FARTHEST * max(self._unit_radius(problem) or 1.0 for problem in units)
@@ -103,11 +99,8 @@ class ConstrainedModel(PathModel):
         Z = self._units.rows(X)
         targets = np.array(targets, np.float64)
         self._joint = self._is_joint(X.shape[1], len(targets))
-        targets = [targets.T] if self._joint else targets
-        return [
-            MeanLoss(loss, Z, np.ascontiguousarray(y), weight, bool(self.fit_intercept))
-            for y in targets
-        ]
+        columns = map(np.ascontiguousarray, [targets.T] if self._joint else targets)
+        return [MeanLoss(loss, Z, y, weight, bool(self.fit_intercept)) for y in columns]
 
     def _is_joint(self, n_features, n_outputs):
         if is_domain(self.domain):
@@ -205,10 +198,8 @@ class ConstrainedModel(PathModel):
         sizes = [objective.size for objective in objectives]
         if warm is None or is_domain(self.domain) or [len(r.x) for r, _ in warm] != sizes:
             return [None] * len(objectives)
-        return [
-            grown(result, before, radius)
-            for (result, before), radius in zip(warm, radii, strict=True)
-        ]
+        pairs = zip(warm, radii, strict=True)
+        return [grown(result, before, radius) for (result, before), radius in pairs]
 
     # ---- what was found --------------------------------------------------------------------------
 
@@ -229,9 +220,9 @@ class ConstrainedModel(PathModel):
         self.objective_ = only([r.fun for r in results])
         self.variant_ = results[0].variant
         self.n_oracle_calls_ = int(max(r.history["n_oracle_calls"][-1] for r in results))
-        atoms, weights = [r.atoms for r in results], [r.weights for r in results]
-        self.active_atoms_ = atoms[0] if len(atoms) == 1 else atoms
-        self.active_weights_ = weights[0] if len(weights) == 1 else weights
+        found = [(r.atoms, r.weights) for r in results]
+        both = found[0] if len(found) == 1 else map(list, zip(*found))
+        self.active_atoms_, self.active_weights_ = both
         warm = list(zip(results, radii, strict=False))
         self._warm = warm if self.warm_start else None
         return warm

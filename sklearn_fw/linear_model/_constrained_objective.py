@@ -52,10 +52,8 @@ class MeanLoss(Composite):
 
     @cached_property
     def _sums(self):
-        return [
-            FiniteSum(self.X, np.ascontiguousarray(y), self.loss, None, weight=self._row_weight)
-            for y in self._columns.T
-        ]
+        columns = map(np.ascontiguousarray, self._columns.T)
+        return [FiniteSum(self.X, y, self.loss, None, weight=self._row_weight) for y in columns]
 
     def _come_back(self, scores):
         """Search from zero where losses were so flat that a step of Newton's went far away."""
@@ -78,9 +76,8 @@ class MeanLoss(Composite):
         """Value and slopes at the best c, which the shifts are from here on; None if not found."""
         self._come_back(scores)
         shifts, slopes = self._shifts.copy(), np.empty_like(scores)
-        value = score_lines.settle(
-            self.loss._formula(), self._targets, scores, self._row_weight, shifts, slopes
-        )
+        formula, weight = self.loss._formula(), self._row_weight
+        value = score_lines.settle(formula, self._targets, scores, weight, shifts, slopes)
         if not np.isfinite(value):
             return None
         self._shifts = shifts

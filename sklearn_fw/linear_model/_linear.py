@@ -146,10 +146,7 @@ class LinearEstimator(CallbackSupportMixin, Estimator):
             scores = safe_sparse_dot(X, coef.T, dense_output=True) + self.intercept_
         largest = max(float(scores.max(initial=0.0)), -float(scores.min(initial=0.0)))
         if not largest <= check.LARGEST:  # nor NaN
-            raise ValueError(
-                f"X has entries that are too large: scores reach {largest:.3g}; scale X as it was "
-                f"scaled for fit"
-            )
+            raise ValueError(f"X is too large: scores reach {largest:.3g}; scale it as for fit")
         return scores
 
     def sparsify(self):
@@ -186,10 +183,8 @@ class LinearClassifier(ClassifierMixin, LinearEstimator):
         self.classes_ = check.find_labels(y, "y")
         codes = np.searchsorted(self.classes_, y)
         if self.classes_.size < 2:
-            raise ValueError(
-                f"y has one class, {self.classes_.tolist()[0]!r}; a classifier needs samples of "
-                f"at least two"
-            )
+            only_one = self.classes_.tolist()[0]
+            raise ValueError(f"y has one class, {only_one!r}; a classifier needs at least two")
         self._refuse_empty(codes, weight)
         weight = self._with_class_weight(y, weight)
         self._refuse_empty(codes, weight)
@@ -236,22 +231,21 @@ class LinearClassifier(ClassifierMixin, LinearEstimator):
             )
 
     def _with_class_weight(self, y, weight):
-        if self.class_weight is None:
+        given = self.class_weight
+        if given is None:
             return weight
-        if not isinstance(self.class_weight, str | dict):
-            raise ValueError(
-                f"class_weight must be None, a dict or 'balanced'; got {self.class_weight!r}"
-            )
-        if isinstance(self.class_weight, dict):
-            for label, factor in self.class_weight.items():
+        if not isinstance(given, str | dict):
+            raise ValueError(f"class_weight must be None, a dict or 'balanced'; got {given!r}")
+        if isinstance(given, dict):
+            for label, factor in given.items():
                 check.moderate(factor, f"class_weight[{label!r}]")
-        if check.is_named(self.class_weight, "balanced"):
+        if check.is_named(given, "balanced"):
             # A sample of weight 2 counts as two samples, as in LogisticRegression.
             codes = np.searchsorted(self.classes_, y)
             counts = np.bincount(codes, weights=weight)
             factors = (counts.sum() / (counts.size * counts))[codes]
         else:
-            factors = compute_sample_weight(self.class_weight, y)
+            factors = compute_sample_weight(given, y)
         weight = factors if weight is None else weight * factors
         return check.sample_weight(weight, len(weight), "sample_weight times class_weight")
 
@@ -346,11 +340,9 @@ class LinearRegressor(ScoreMixin, LinearEstimator):
         if classes is not None:
             raise ValueError("classes is for classifiers; leave it out")
         if not first:
-            expected = () if self._one_target else self.coef_.shape[:1]
-            if y.shape[1:] != expected:
-                raise ValueError(
-                    f"y.shape == {y.shape}, expected {(y.shape[0], *expected)} as in the first part"
-                )
+            expected = y.shape[:1] + (() if self._one_target else self.coef_.shape[:1])
+            if y.shape != expected:
+                raise ValueError(f"y.shape == {y.shape}, expected {expected} as in the first part")
 
     def _stacked(self, points):
         coef, intercept = super()._stacked(points)

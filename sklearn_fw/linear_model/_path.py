@@ -133,11 +133,9 @@ class PathModel(LinearEstimator):
         for value in grid.tolist():
             if fits and budget_now().is_spent:
                 grid = grid[: len(fits)]
-                warn(
-                    f"the path ends at {name} = {grid[-1]:.3g}, the last of {len(fits)} values "
-                    f"that time_limit allowed: raise time_limit, or give fewer values",
-                    ConvergenceWarning,
-                )
+                end = f"the path ends at {name} = {grid[-1]:.3g}, the last of {len(fits)} values"
+                remedy = "that time_limit allowed: raise time_limit, or give fewer values"
+                warn(f"{end} {remedy}", ConvergenceWarning)
                 break
             fitted = copy.copy(model)
             setattr(fitted, name, value)
@@ -164,13 +162,11 @@ def has_strength(penalty):
 def check_grid(grid, name):
     option = f"every one of {GRID_OPTIONS[name]}"
     values = np.unique(check.vector(grid, GRID_OPTIONS[name]))
+    accept = check.not_negative if name == "alpha" else check.positive
     for value in values:
+        accept(value, option)
         if name == "C":  # the inverse is multiplied with other numbers
             check.between(value, option, check.LARGEST**-2, np.inf)
-        elif name == "alpha":
-            check.not_negative(value, option)
-        else:
-            check.positive(value, option)
     return values[::-1] if name == "alpha" else values
 
 

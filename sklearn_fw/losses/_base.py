@@ -143,18 +143,14 @@ class Loss(Parameterized, ABC):
         name = f"{method} of {type(self).__name__}"
         found = check.array(getattr(self, method)(y, x), f"what {name} returned", None)
         if found.shape != x.shape:
-            raise ValueError(
-                f"{name} must return one number per sample, shape {x.shape}, got shape "
-                f"{found.shape}"
-            )
+            raise ValueError(f"{name} must return shape {x.shape}, got shape {found.shape}")
         bad = ~(found > -np.inf) if method == "conjugate" else ~np.isfinite(found)
         bad &= np.abs(x) <= check.LARGEST  # a run that diverges is not the fault of the loss
         if bad.any():
             i, at = np.flatnonzero(bad)[0], "s" if method == "conjugate" else "z"
             raise ValueError(
                 f"{name} must return finite numbers, got {found[i]} for y = {y[i]:g}, "
-                f"{at} = {x[i]:g}: write it so that it cannot overflow, for instance with "
-                f"np.logaddexp"
+                f"{at} = {x[i]:g}: write it so that it cannot overflow, as np.logaddexp is"
             )
         return found
 
@@ -252,17 +248,11 @@ def _check_slopes(loss, y, z):
     near = step <= 2.0 * STEP * (1.0 + np.abs(z[1:]))
     off = np.abs(np.diff(value) / step - 0.5 * (slope[1:] + slope[:-1]))
     off = off > 0.5 * np.abs(rise) + CLOSE * size * step + rounding
-    refuse(
-        near & off, "its derivative is not that of its value; compare with differences of the value"
-    )
-    refuse(
-        rise < -rounding,
-        "its derivative falls, so that it is not convex and nothing can be certified",
-    )
+    refuse(near & off, "its derivative is not that of its value; compare with differences")
+    refuse(rise < -rounding, "its derivative falls: it is not convex and nothing can be certified")
     refuse(
         is_smooth & (rise > size * step * (1.0 + CLOSE) + rounding),
-        f"its derivative grows faster than smoothness = {size:g} allows; smoothness must be the "
-        f"largest second derivative",
+        f"its derivative grows faster than smoothness = {size:g} allows; give a larger smoothness",
     )
     loss._ask("curvature", y, z)
     _check_conjugates(loss, y, z, value, slope)

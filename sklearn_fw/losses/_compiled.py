@@ -1,6 +1,5 @@
 """The losses of this package, computed by kernels, and their names."""
 
-from abc import abstractmethod
 from functools import partial
 
 import numpy as np
@@ -23,16 +22,12 @@ class CompiledLoss(Loss):
 
     _is_compiled = True
     _parameter_name = None
+    _code_name = None  # of the code in the kernels, looked up late because these import slowly
 
     @property
     def parameter(self):
         """The number that the formula depends on, zero for none."""
         return float(getattr(self, self._parameter_name)) if self._parameter_name else 0.0
-
-    @property
-    @abstractmethod
-    def _code_name(self):
-        """Name of the code in the kernels, looked up late because these import slowly."""
 
     @property
     def code(self):
@@ -63,14 +58,11 @@ class CompiledLoss(Loss):
 
     def _apply(self, quantity, y, x):
         self.check()
-        y, x = check.array(y, "y"), check.array(x, NAMES[quantity], False)
-        check.magnitude(y, "y")
+        name = NAMES[quantity]
+        y, x = check.numbers(y, "y"), check.array(x, name, False)
         if y.shape != x.shape:
             if y.ndim and x.ndim:  # one number may go with all
-                raise ValueError(
-                    f"y has shape {y.shape} and {NAMES[quantity]} has {x.shape}: one truth per "
-                    f"number is needed"
-                )
+                raise ValueError(f"y has shape {y.shape}, {name} {x.shape}: one truth per number")
             shape = np.broadcast_shapes(y.shape, x.shape)
             y, x = (np.broadcast_to(a, shape).copy() for a in (y, x))
         y, x = (writable(a) for a in (y, x))
@@ -156,11 +148,9 @@ class MultinomialLogLoss(CompiledLoss):
         x = writable(check.array(x, name, finite))
         if x.ndim == 0 or x.shape[-1] == 0:
             raise ValueError(f"{name} must have one column per class, got shape {x.shape}")
-        y, n_classes = check.array(y, "y"), x.shape[-1]
-        if y.shape != x.shape[:-1]:
-            raise ValueError(
-                f"y has shape {y.shape}, expected {x.shape[:-1]}: one per row of {name}"
-            )
+        y, shape, n_classes = check.array(y, "y"), x.shape[:-1], x.shape[-1]
+        if y.shape != shape:
+            raise ValueError(f"y has shape {y.shape}, expected {shape}: one per row of {name}")
         label = writable(y, np.int64)
         # The kernel would read and write outside of its arrays.
         if np.any((label != y) | (label < 0) | (label >= n_classes)):
@@ -336,28 +326,23 @@ def resolve_loss(loss, task, *, smooth=False, names=tuple(NAMED)):
             fitting.append(name)
     if not fitting:
         raise ValueError(f"names must hold a loss for the task, got {names}")
+    known = ", ".join(map(repr, fitting))
     resolved = NAMED[loss]() if isinstance(loss, str) and loss in names else loss
     # Methods that replace those of a compiled loss would never be called.
     changed = isinstance(loss, CompiledLoss) and type(loss).__module__ != __name__
     if changed or not isinstance(resolved, Loss):
         raise ValueError(
-            f"loss must be one of {', '.join(map(repr, fitting))} or an object of "
-            f"sklearn_fw.losses such as {NAMED[fitting[-1]]()!r}, or your own, derived "
-            f"directly from sklearn_fw.losses.Loss; got {loss!r}"
+            f"loss must be one of {known} or an object of sklearn_fw.losses such as "
+            f"{NAMED[fitting[-1]]()!r}, or your own, derived directly from "
+            f"sklearn_fw.losses.Loss; got {loss!r}"
         )
     resolved.check()
     resolved._check_declared()
     if task not in (None, resolved.task):
-        raise ValueError(
-            f"loss={loss!r} is for {resolved.task}; "
-            f"for {task} choose one of {', '.join(map(repr, fitting))}"
-        )
+        raise ValueError(f"{loss=} is for {resolved.task}; for {task} choose one of {known}")
     if smooth and resolved.smoothness == np.inf:
-        fault = f"smoothness of {type(resolved).__name__} must be finite"
-        if isinstance(resolved, CompiledLoss):
-            fault = f"loss={loss!r} is not smooth"
-        raise ValueError(
-            f"{fault}; choose one of {', '.join(map(repr, fitting))}, or an averaged subgradient "
-            f"method"
-        )
+        name = type(resolved).__name__
+        is_ours = isinstance(resolved, CompiledLoss)
+        fault = f"{loss=} is not smooth" if is_ours else f"smoothness of {name} must be finite"
+        raise ValueError(f"{fault}; choose one of {known}, or an averaged subgradient method")
     return resolved

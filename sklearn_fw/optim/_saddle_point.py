@@ -12,7 +12,7 @@ from .._core import check
 from .._core.loop import IterativeMethod
 from .._kernels.common.step_rules import FW, open_loop_step
 from ._ends import end_of, fields_of, run_to_end
-from ._frank_wolfe._core import KINDS, FrankWolfe, checked_derivatives
+from ._frank_wolfe._core import FrankWolfe, checked_derivatives
 from ._frank_wolfe._iterate import Iterate, check_answer, start_of
 from ._frank_wolfe._steps import named_rule
 from .domains._base import DenseAtom, ask, check_domain, warn_if_round
@@ -134,23 +134,21 @@ def solve_saddle_point(
     """
     check.choice(variant, "variant", VARIANTS)
     if not callable(function):
-        raise ValueError(
-            f"function must be callable, function(x, y) -> (value, gradient_x, gradient_y); got "
-            f"{function!r}"
-        )
+        answer = "(value, gradient_x, gradient_y)"
+        raise ValueError(f"function must be callable, (x, y) -> {answer}; got {function!r}")
+    keeps_atoms = variant in ("away", "pairwise")
     for domain, name in ((domain_x, "domain_x"), (domain_y, "domain_y")):
         check_domain(domain, name)
-        if keeps_atoms(variant):
+        if keeps_atoms:
             warn_if_round(domain, name, variant)
     if variant == "block" and not hasattr(domain_y, "blocks"):
         raise ValueError(f"variant='block' needs a domains.Product for domain_y, got {domain_y!r}")
     tol, rng = check.not_negative(tol, "tol"), check.random_state(random_state)
     rule = resolve_step_size(step_size, variant, constants, domain_x, domain_y)
+    starts = split_start(start, keeps_atoms)
     sides = [
-        Iterate(domain, name, start=point, combination=combination, active=keeps_atoms(variant))
-        for domain, name, (point, combination) in zip(
-            (domain_x, domain_y), "xy", split_start(start, variant)
-        )
+        Iterate(domain, name, start=point, combination=combination, active=keeps_atoms)
+        for domain, name, (point, combination) in zip((domain_x, domain_y), "xy", starts)
     ]
     if variant == "block":
         run = BlockRun(function, sides, rng)
@@ -171,13 +169,9 @@ def solve_saddle_point(
     )  # fmt: skip
 
 
-def keeps_atoms(variant):
-    return KINDS.get(variant, 0) != KINDS["fw"]
-
-
-def split_start(start, variant="fw"):
+def split_start(start, keeps_atoms=False):
     if isinstance(start, OptimizeResult):
-        if variant in ("away", "pairwise") and start.get("atoms_x") is not None:
+        if keeps_atoms and start.get("atoms_x") is not None:
             x, y = ((start[f"atoms_{name}"], start[f"weights_{name}"]) for name in "xy")
             return (None, x), (None, y)
         start = start.x_last, start.y_last
@@ -223,9 +217,7 @@ class SaddleRun(FrankWolfe):
 
     def row(self):
         if self.best is None or self.dual_gap < self.best.dual_gap:
-            self.best = OptimizeResult(
-                x=self.x.copy(), y=self.y.copy(), fun=self.value, dual_gap=self.dual_gap
-            )
+            self.best = self.state()
         row = super().row()
         row |= {f"gap_{side.name}": side.gap + side.slack for side in self.iterates}
         if "pairwise_gap" in row:
@@ -362,9 +354,8 @@ class SaddleConstants:
     def curvature(self):
         """C of [1]: a bound on the curvature in x and in y."""
         _need(self, "the curvature", (), BENT)
-        return 0.5 * (
-            self.smoothness_x * self.diameter_x**2 + self.smoothness_y * self.diameter_y**2
-        )
+        of_x = self.smoothness_x * self.diameter_x**2
+        return 0.5 * (of_x + self.smoothness_y * self.diameter_y**2)
 
     @property
     def heuristic_curvature(self):
@@ -415,8 +406,7 @@ def resolve_step_size(step_size, variant, constants, domain_x, domain_y):
     if check.is_named(step_size, "line_search"):
         raise ValueError(
             "step_size='line_search' is not offered: on saddle functions a line search does not "
-            "converge (on bilinear ones it takes the full step each time, and best replies cycle); "
-            "use 'universal'"
+            "converge (on bilinear ones best replies cycle); use 'universal'"
         )
     if variant == "block" and not check.is_named(step_size, "universal"):
         raise ValueError(f"variant='block' has step_size='universal' only, got {step_size!r}")
@@ -425,11 +415,14 @@ def resolve_step_size(step_size, variant, constants, domain_x, domain_y):
     check.choice(step_size, "step_size", RULES)
     if step_size in ("universal", "fictitious"):
         return named_rule(step_size)
-    if not isinstance(constants, SaddleConstants):
-        raise ValueError(
-            f"step_size={step_size!r} needs constants, a SaddleConstants; got {constants!r}"
-        )
-    return BOUNDED[step_size](variant, _complete(constants, domain_x, domain_y))
+    if constants is None:
+        raise ValueError(f"step_size={step_size!r} needs constants, a SaddleConstants; got None")
+    constants = _complete(constants, domain_x, domain_y)
+    if step_size == "heuristic":
+        factor = 1.0 / constants.heuristic_curvature
+        return lambda state: factor * state.direction_gap
+    make_rule = _adaptive if step_size == "adaptive" else _strongly_convex_set
+    return make_rule(variant, constants)
 
 
 def _adaptive(variant, constants):
@@ -437,18 +430,12 @@ def _adaptive(variant, constants):
     if progress <= 0.0:
         raise ValueError(
             f"step_size='adaptive' needs a coupling that is weak compared with convexity and "
-            f"width, but their balance nu is {progress:.3g} <= 0; use 'universal', or 'heuristic', "
-            f"which has no guarantee but often a linear rate"
+            f"width, but their balance nu is {progress:.3g} <= 0; use 'universal', or 'heuristic'"
         )
     factor = progress / (2.0 * constants.curvature)
     if variant == "fw":
         return lambda state: factor * state.dual_gap
     return lambda state: factor * state.pairwise_gap
-
-
-def _heuristic(variant, constants):
-    factor = 1.0 / constants.heuristic_curvature
-    return lambda state: factor * state.direction_gap
 
 
 def _strongly_convex_set(variant, constants):
@@ -458,13 +445,6 @@ def _strongly_convex_set(variant, constants):
     if curvature == 0.0:  # the function is linear: the vertices are the solution
         return lambda state: math.inf
     return lambda state: state.dual_gap / (curvature * (state.length_x + state.length_y) ** 2)
-
-
-BOUNDED = {
-    "adaptive": _adaptive,
-    "heuristic": _heuristic,
-    "strongly_convex_set": _strongly_convex_set,
-}
 
 
 def solve_matrix_game(
@@ -557,9 +537,8 @@ def solve_matrix_game(
         check_domain(domain, f"domain_{name}")
         points.append(start_of(domain, name, point).to_array())
         if points[-1].shape != (size,):
-            raise ValueError(
-                f"domain_{name} has points of size {points[-1].size}, but payoff has {size} {axis}"
-            )
+            n = points[-1].size
+            raise ValueError(f"domain_{name} has points of size {n}, but payoff has {size} {axis}")
     tol = check.not_negative(tol, "tol")
     run = GameRun(products, domains, points, growing=step_size == "universal")
     outcome = run_to_end(run, tol=tol, max_iter=max_iter, time_limit=time_limit, verbose=verbose)
@@ -579,10 +558,8 @@ class GameRun(IterativeMethod):
         self.products, self.domains, self.growing = products, domains, growing
         self.sums, self.n_played, self.total = points, 0, 1.0
         # Copies, since an operator may return its own memory, or its argument.
-        self.pays = [
-            np.array(times(DenseAtom(point)), dtype=np.float64)
-            for times, point in zip(products, reversed(points))
-        ]
+        pairs = zip(products, map(DenseAtom, reversed(points)))
+        self.pays = [np.array(times(atom), dtype=np.float64) for times, atom in pairs]
         self.replies = self.best_x = self.best_y = None
         self.best_lower, self.best_upper = -np.inf, np.inf
 
@@ -645,9 +622,7 @@ def column_products(payoff):
     if isinstance(payoff, LinearOperator):
         _check_transpose(payoff)
         products = payoff.matvec, payoff.rmatvec
-        return payoff.shape, [
-            lambda atom, times=times: times(atom.to_array()) for times in products
-        ]
+        return payoff.shape, [lambda atom, f=f: f(atom.to_array()) for f in products]
     payoff = check.table(payoff, accept_sparse="csr", dtype=np.float64, input_name="payoff")
     return payoff.shape, [LinearMap(M, name="payoff").image for M in (payoff, payoff.T)]
 

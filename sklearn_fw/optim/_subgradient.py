@@ -171,22 +171,13 @@ def resolve_step_size(step_size, mu):
     elif isinstance(step_size, str) and step_size in NAMED:
         c, b = NAMED[step_size]
     else:
-        raise ValueError(
-            f"step_size must be 'theory', 'pegasos', ('shifted', c, b) or a callable; got "
-            f"{step_size!r}"
-        )
+        known = "'theory', 'pegasos', ('shifted', c, b) or a callable"
+        raise ValueError(f"step_size must be {known}; got {step_size!r}")
     if mu == 0.0:
-        raise ValueError(
-            f"step_size={step_size!r} divides by mu, which is 0: give a callable, for instance "
-            f"lambda t: 1 / t**0.5"
-        )
-    if not c > 0.5:
-        raise ValueError(f"c of ('shifted', c, b) must be above 1/2, got {c}")
-    if c > 1.0 + b:
-        raise ValueError(
-            f"('shifted', c, b) needs c <= 1 + b, or the first steps are longer than 1 / mu; got "
-            f"c={c}, b={b}"
-        )
+        example = "lambda t: 1 / t**0.5"
+        raise ValueError(f"{step_size=} divides by mu, which is 0: give a callable like {example}")
+    if not 0.5 < c <= 1.0 + b:
+        raise ValueError(f"('shifted', c, b) needs 1/2 < c <= 1 + b, got c={c}, b={b}")
     return c, b
 
 
@@ -205,10 +196,8 @@ def step_sizes(rule, mu, first, n_steps):
     sizes = np.where(np.isclose(mu * sizes, 1.0, rtol=1e-12, atol=0.0), 1.0, mu * sizes)
     if sizes.max() > 1.0:
         k = int(np.argmax(sizes > 1.0))
-        raise ValueError(
-            f"step_size gave {sizes[k] / mu:g} for t = {t[k]}: steps must not be longer than "
-            f"1 / mu = {1.0 / mu:g}"
-        )
+        size = sizes[k] / mu
+        raise ValueError(f"steps must not be longer than 1 / mu, but step_size({t[k]}) is {size:g}")
     return sizes
 
 
@@ -256,17 +245,24 @@ class SubgradientState:
 
 class RowSteps(IterativeMethod):
     def __init__(self, problem, state, *, rule, sampling, rng, record):
-        self.problem, self.state, self.rule = problem, state, rule
-        self.sampling, self.rng, self.record = sampling, rng, record
+        self.problem, self.state, self.rule, self.record = problem, state, rule, record
+        draws = {"cyclic": np.arange, "shuffle": rng.permutation}
+        self.draw = draws.get(sampling, lambda n: rng.randint(n, size=n))
         self.rows, self.target = problem.rows(), problem.target()
 
     def step(self):
-        state, n = self.state, self.problem.y.size
-        order = self._order(n)
-        shares = step_sizes(self.rule, self.problem.alpha, state.t + 1, n)
+        problem, state, n = self.problem, self.state, self.problem.y.size
+        order = self.draw(n)
+        shares = step_sizes(self.rule, problem.alpha, state.t + 1, n)
         rates = state.average.rates(n)
         state.t += n
-        (self._plain if self.problem.project is not None else self._compiled)(order, shares, rates)
+        if problem.project is not None:
+            self._step_in_numpy(order, shares, rates)
+        else:
+            subgradient.averaged_pass(
+                self.rows, self.target, order, shares, rates, problem.alpha, problem.bias,
+                problem.radius, state.factors, state.v, state.u,
+            )  # fmt: skip
         size = np.abs(state.mean).max()
         if not size <= check.LARGEST:
             raise FloatingPointError(f"coefficients became {size:g}: scale X, or increase alpha")
@@ -279,25 +275,11 @@ class RowSteps(IterativeMethod):
     def solution(self):
         return self.state.mean
 
-    def _order(self, n):
-        if self.sampling == "cyclic":
-            return np.arange(n)
-        return (
-            self.rng.permutation(n) if self.sampling == "shuffle" else self.rng.randint(n, size=n)
-        )
-
-    def _compiled(self, order, shares, rates):
-        problem, state = self.problem, self.state
-        subgradient.averaged_pass(
-            self.rows, self.target, order, shares, rates, problem.alpha, problem.bias,
-            problem.radius, state.factors, state.v, state.u,
-        )  # fmt: skip
-
-    def _plain(self, order, shares, rates):
-        """The same steps in numpy, for projections of all coefficients."""
+    def _step_in_numpy(self, order, shares, rates):
+        """The steps of the kernel, for projections of all coefficients."""
         problem, state = self.problem, self.state
         w, mean = state.last, state.mean
-        weight = np.ones(problem.y.size) if problem.weight is None else problem.weight
+        weight = problem.weights
         for i, share, rho in zip(order, shares, rates, strict=True):
             x = problem.X[[i]].toarray()[0] if sp.issparse(problem.X) else problem.X[i]
             z = np.array([x @ w[:-1] + problem.bias * w[-1]])
@@ -442,13 +424,11 @@ class RunningAverage:
         values : array-like of shape (n_entries,)
             What is added there.
         """
-        scale, values = check.number(scale, "scale"), check.array(values, "values")
-        check.magnitude(values, "values")
+        scale, values = check.number(scale, "scale"), check.numbers(values, "values")
         indices = np.asarray(indices)
         if self._point is None or self._point.ndim != 1:
             raise ValueError("update_sparse needs a point that is a vector: begin with update(w_0)")
-        if indices.size == 0:
-            indices = indices.astype(np.intp)
+        indices = indices.astype(np.intp) if indices.size == 0 else indices
         if indices.dtype.kind not in "iu" or indices.ndim != 1 or indices.shape != values.shape:
             raise ValueError(
                 f"indices and values must be vectors of one length, the first of integers; got "
@@ -496,8 +476,5 @@ def _check_scheme(scheme):
     if isinstance(scheme, tuple) and len(scheme) == 2 and scheme[0] in FAMILIES:
         exponent = check.not_negative(scheme[1], f"exponent of {scheme[0]!r}")
         return ("polynomial" if exponent in (0.0, 1.0) else scheme[0]), exponent
-    names = ", ".join(map(repr, sorted(SCHEMES)))
-    raise ValueError(
-        f"the averaging scheme must be one of {names}, ('power', k) or ('polynomial', eta); got "
-        f"{scheme!r}"
-    )
+    known = ", ".join(map(repr, sorted(SCHEMES))) + ", ('power', k) or ('polynomial', eta)"
+    raise ValueError(f"the averaging scheme must be one of {known}; got {scheme!r}")

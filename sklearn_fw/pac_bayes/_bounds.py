@@ -5,16 +5,13 @@ from scipy.special import gammaln, logsumexp
 
 from .._core import check
 
+LEAST = 1e-100  # positive number that may be
 
-def values(number, name, *, least=None, strict=False):
+
+def values(number, name, least):
     array = check.numbers(number, name)
-    if strict and array.size and 0.0 < array.min() < 1e-100:
-        raise ValueError(f"{name} must be at least 1e-100, got {array.min():g}")
-    if least is not None and array.size:
-        low = float(array.min())
-        if low < least or (strict and low <= least):
-            word = "above" if strict else "at least"
-            raise ValueError(f"{name} must be {word} {least:g}, got {low:g}")
+    if array.min(initial=np.inf) < least:
+        raise ValueError(f"{name} must be at least {least:g}, got {array.min():g}")
     return array
 
 
@@ -22,24 +19,18 @@ def check_confidence(delta):
     """Probabilities that a bound fails."""
     delta = check.array(delta, "delta")
     if delta.size and not (delta.min() > 0.0 and delta.max() < 1.0):
-        raise ValueError(
-            f"delta must be between 0 and 1, the probability that the bound fails, such as 0.05; "
-            f"got {delta.min():g}"
-        )
+        raise ValueError(f"delta must be between 0 and 1, such as 0.05; got {delta.min():g}")
     return delta
 
 
 def check_complexity(kl, n, delta):
-    kl = values(0.0 if kl is None else kl, "kl", least=0.0)
-    n = values(n, "n", least=0.0, strict=True)
+    kl = values(0.0 if kl is None else kl, "kl", 0.0)
+    n = values(n, "n", LEAST)
     return kl - np.log(check_confidence(delta)), n
 
 
 def check_range(loss_range):
-    ends = check.items(loss_range, "loss_range", "two numbers")
-    if len(ends) != 2:
-        raise ValueError(f"loss_range must hold two numbers (low, high), got {loss_range!r}")
-    low, high = (check.number(end, "loss_range") for end in ends)
+    low, high = check.shaped(loss_range, "loss_range", 2).tolist()
     if not low < high:
         raise ValueError(f"loss_range must rise, got {loss_range!r}")
     return low, high
@@ -47,7 +38,7 @@ def check_range(loss_range):
 
 def check_risk(emp_risk, loss_range=None):
     """Empirical risks, inside of the range that the losses are said to lie in."""
-    risk = values(emp_risk, "emp_risk")
+    risk = check.numbers(emp_risk, "emp_risk")
     if loss_range is not None and risk.size:
         low, high = loss_range
         least, most = low - 1e-12 * max(abs(low), 1.0), high + 1e-12 * max(abs(high), 1.0)
@@ -116,9 +107,7 @@ def catoni_bound(emp_risk, kl, n, delta=0.05, *, loss_range=(0.0, 1.0), beta=Non
     complexity, n = check_complexity(kl, n, delta)
     beta = high - low if beta is None else check.positive(beta, "beta")
     if kl is None and beta != high - low:
-        raise ValueError(
-            "beta must be None with kl=None, where the evidence has one weight for both"
-        )
+        raise ValueError("beta must be None with kl=None: the evidence has one weight for both")
     scaled = -np.expm1(-beta * risk - complexity / n) / -np.expm1(-beta)
     return answer(low + (high - low) * scaled)
 
@@ -191,11 +180,11 @@ def alquier_bound(
     if isinstance(lam, str):
         check.choice(lam, "lam", {"n", "sqrt"}, "a number")
         lam = n if lam == "n" else np.sqrt(n)
-    lam = values(lam, "lam", least=0.0, strict=True)
+    lam = values(lam, "lam", LEAST)
     if kl is None and np.any(lam != n):
         raise ValueError("lam must be 'n' with kl=None: the evidence is that of the temperature n")
     if s2 is not None:
-        s2, c, t = values(s2, "s2", least=0.0), values(c, "c", least=0.0), lam / n
+        s2, c, t = values(s2, "s2", 0.0), values(c, "c", 0.0), lam / n
         if np.any(c * t >= 1.0):
             raise ValueError("c must be below n / lam, where the moments exist: take a smaller lam")
         psi = lam * t * s2 / (2.0 * (1.0 - c * t))
@@ -207,16 +196,13 @@ def alquier_bound(
 
 
 def check_models(evidences, log_prior, name="log_evidences", kind="model"):
-    evidences = values(evidences, name)
-    if evidences.ndim != 1 or not evidences.size:
-        raise ValueError(f"{name} must be a vector with one number for each {kind}")
+    evidences = check.shaped(evidences, name, f"n_{kind}s")
+    n = len(evidences)
     if log_prior is None:
-        return evidences, np.full(len(evidences), -np.log(len(evidences)))
-    log_prior = values(log_prior, "log_prior")
+        return evidences, np.full(n, -np.log(n))
+    log_prior = check.numbers(log_prior, "log_prior")
     if log_prior.shape != evidences.shape or logsumexp(log_prior) > 1e-9:
-        raise ValueError(
-            f"log_prior must hold {len(evidences)} logs of probabilities that sum to one at most"
-        )
+        raise ValueError(f"log_prior must hold {n} logs of probabilities with a sum of at most 1")
     return evidences, log_prior
 
 
@@ -263,7 +249,7 @@ def model_selection_bounds(
     """
     evidences, log_prior = check_models(log_evidences, log_prior)
     n, delta = check.strength(n, "n"), check_delta(check.number(delta, "delta"))
-    logs, gap = evidences + log_prior, values(gap, "gap")
+    logs, gap = evidences + log_prior, check.numbers(gap, "gap")
     if gap.ndim and gap.shape != logs.shape:
         raise ValueError(f"gap must be a number or have shape {logs.shape}, got {gap.shape}")
     if check.flag(average, "average"):
@@ -299,7 +285,7 @@ def gibbs_log_weights(emp_risks, log_prior, lam):
     >>> np.exp(log_weights).round(3)
     array([0.881, 0.119])
     """
-    log_prior = values(log_prior, "log_prior")
+    log_prior = check.numbers(log_prior, "log_prior")
     risks, log_prior = check_models(emp_risks, log_prior, "emp_risks", "predictor")
     logs = log_prior - check.positive(lam, "lam") * risks
     log_normalizer = float(logsumexp(logs))
@@ -322,13 +308,11 @@ def gaussian_kl(mean_q, cov_q, mean_p, cov_p):
     >>> gaussian_kl([1.0], [[1.0]], [0.0], [[1.0]])
     0.5
     """
-    means = [values(mean, name) for mean, name in ((mean_q, "mean_q"), (mean_p, "mean_p"))]
-    d = means[0].size
-    roots = []
+    mean_q, roots = check.shaped(mean_q, "mean_q", "d"), []
+    d = len(mean_q)
+    mean_p = check.shaped(mean_p, "mean_p", d)
     for cov, name in ((cov_q, "cov_q"), (cov_p, "cov_p")):
-        cov = values(cov, name)
-        if means[0].ndim != 1 or means[1].shape != (d,) or cov.shape != (d, d):
-            raise ValueError(f"mean_q, mean_p and {name} must be of one dimension d: (d,), (d, d)")
+        cov = check.shaped(cov, name, d, d)
         try:
             if not np.allclose(cov, cov.T, rtol=1e-8, atol=0.0):
                 raise np.linalg.LinAlgError
@@ -339,7 +323,7 @@ def gaussian_kl(mean_q, cov_q, mean_p, cov_p):
                 f"identity"
             ) from None
     inner = np.linalg.solve(roots[1], roots[0])
-    shift = np.linalg.solve(roots[1], means[0] - means[1])
+    shift = np.linalg.solve(roots[1], mean_q - mean_p)
     logs = np.log(np.diag(roots[1])).sum() - np.log(np.diag(roots[0])).sum()
     return max(0.0, float(0.5 * (np.sum(inner**2) + shift @ shift - d) + logs))
 
@@ -457,8 +441,8 @@ def psi_gaussian_linear(
     model = _check_model(
         loss, noise_variance, prior_variance, x_variance, w_norm2, noise_true, n_features
     )
-    lam = values(lam, "lam", least=0.0, strict=True)
-    n = values(n, "n", least=0.0, strict=True)
+    lam = values(lam, "lam", LEAST)
+    n = values(n, "n", LEAST)
     if np.any(n > MOST) or np.any(lam > MOST):
         raise ValueError(f"n and lam must be at most {MOST:g}")
     lam, n = np.broadcast_arrays(lam, n)

@@ -72,9 +72,7 @@ class RiskBoundDisplay(Display):
         sizes = check.items(n_samples, "n_samples", "integers")
         sizes = [check.integer(n, "n_samples", 1) for n in sizes]
         if not sizes or max(sizes) > len(X) or y.shape != (len(X),):
-            raise ValueError(
-                f"n_samples must hold numbers up to {len(X)}, the rows of X and y, got {sizes}"
-            )
+            raise ValueError(f"n_samples must hold numbers up to {len(X)} rows, got {sizes}")
         models = [clone(estimator).fit(X[:n], y[:n]) for n in sizes]
         bounds = {
             kind: np.array([model.risk_bound(kind, **given).value for model in models])

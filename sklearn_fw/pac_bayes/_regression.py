@@ -19,9 +19,8 @@ def clipped_losses(residual, spread, noise, low, high):
     masses, squares = [], []  # of residuals with losses below the ends
     for end in (low, high):
         edge = np.sqrt(max(2.0 * noise * (end - constant), 1e-300))
-        log_mass, mean, var = truncated_normal_moments(
-            -edge, edge, residual, np.maximum(spread, 1e-300)
-        )
+        variance = np.maximum(spread, 1e-300)
+        log_mass, mean, var = truncated_normal_moments(-edge, edge, residual, variance)
         masses.append(np.exp(log_mass))
         squares.append(masses[-1] * (mean**2 + var))
     inside = masses[1] - masses[0]
@@ -156,9 +155,8 @@ class PACBayesLinearRegression(ScoreMixin, Estimator):
         traced = float(np.sum(sizes**2 / (1.0 + gains)))
         squares = float(weight @ residual**2)
         self.empirical_risk_ = float((squares + traced) / (2.0 * noise * n) + constant)
-        self.kl_divergence_ = 0.5 * float(
-            place @ place + np.sum(np.log1p(gains) - gains / (1.0 + gains))
-        )
+        logs = np.sum(np.log1p(gains) - gains / (1.0 + gains))
+        self.kl_divergence_ = 0.5 * float(place @ place + logs)
         self.lambda_, self.n_samples_fit_ = lam, n
         self.log_gibbs_normalizer_ = -lam * self.empirical_risk_ - self.kl_divergence_
         full = sizes**2 / noise
@@ -171,15 +169,12 @@ class PACBayesLinearRegression(ScoreMixin, Estimator):
 
     def _prior(self, d, center):
         """Standard deviations and means of the prior of all coefficients of centered features."""
-        variance = bounds.values(self.prior_variance, "prior_variance", least=0.0, strict=True)
-        if variance.ndim > 1 or (variance.ndim == 1 and len(variance) != d):
-            raise ValueError(
-                f"prior_variance must be a number or have shape ({d},), got {variance.shape}"
-            )
+        variance = bounds.values(self.prior_variance, "prior_variance", bounds.LEAST)
+        shape = variance.shape
+        if shape not in ((), (d,)):
+            raise ValueError(f"prior_variance must be a number or have shape ({d},), got {shape}")
         mean = np.zeros(d) if self.prior_mean is None else self.prior_mean
-        mean = check.numbers(mean, "prior_mean")
-        if mean.shape != (d,):
-            raise ValueError(f"prior_mean must have shape ({d},), got {mean.shape}")
+        mean = check.shaped(mean, "prior_mean", d)
         spread = np.broadcast_to(np.sqrt(variance), (d,))
         if self._center is None:
             return spread, mean
@@ -265,9 +260,7 @@ class PACBayesLinearRegression(ScoreMixin, Estimator):
 
     def _mean_loss(self, X, y, share):
         mean, spread = self._moments(self._checked(X))
-        y = check.numbers(y, "y")
-        if y.shape != mean.shape:
-            raise ValueError(f"y must have shape {mean.shape}, got {y.shape}")
+        y = check.shaped(y, "y", len(mean))
         squares = np.mean((y - mean) ** 2 + share * spread)
         noise = self.noise_variance
         return float(squares / (2.0 * noise) + 0.5 * np.log(2.0 * np.pi * noise))
@@ -388,15 +381,10 @@ class PACBayesLinearRegression(ScoreMixin, Estimator):
         """Empirical risk, temperature, and what is known where features are normal."""
         for name, value in given.items():
             if value is None:
-                raise ValueError(
-                    f"{name} must be given for kind={kind!r}: data do not determine it"
-                )
+                raise ValueError(f"{name} must be given for {kind=}: data do not determine it")
         check.strength(given["x_variance"], "x_variance")
         if len(self.covariance_) > self.n_features_in_:
-            raise ValueError(
-                f"fit_intercept must be False for kind={kind!r}: all features are normal with mean "
-                f"zero there"
-            )
+            raise ValueError(f"fit_intercept must be False for {kind=}: features have mean zero")
         variance = np.unique(check.array(self.prior_variance, "prior_variance"))
         if len(variance) > 1:
             raise ValueError(f"prior_variance must be one number for kind={kind!r}")

@@ -174,7 +174,5 @@ def _evidence(model):
     last = model[-1] if isinstance(model, Pipeline) else model
     evidence = getattr(last, "log_evidence_", None)
     if not isinstance(evidence, Real):
-        raise TypeError(
-            f"estimator must have log_evidence_ after fit, which {type(last).__name__} has not"
-        )
+        raise TypeError(f"estimator must have log_evidence_ after fit, got {type(last).__name__}")
     return check.number(evidence, "log_evidence_")

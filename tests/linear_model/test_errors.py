@@ -66,7 +66,7 @@ def test_parameters_of_both(params, error, message):
         ({"loss": Huber()}, ValueError, r"loss=Huber\(\) is for regression"),
         (
             {"multi_class": "multinomial", "loss": "squared_hinge"}, ValueError,
-            "multi_class='multinomial' needs loss='log_loss', got loss='squared_hinge'",
+            "multi_class='multinomial' needs loss='log_loss', got 'squared_hinge'",
         ),
         (
             {"multi_class": "ovr", "loss": "multinomial"}, ValueError,
@@ -154,8 +154,8 @@ def test_targets_that_are_too_large():
 @pytest.mark.parametrize(
     "y, message",
     [
-        (np.zeros(N), "y has one class, 0.0; a classifier needs samples of at least two"),
-        (["a"] * N, "y has one class, 'a'; a classifier needs samples of at least two"),
+        (np.zeros(N), "y has one class, 0.0; a classifier needs at least two"),
+        (["a"] * N, "y has one class, 'a'; a classifier needs at least two"),
         (np.linspace(0, 1, N), "Unknown label type: continuous"),
         (np.zeros((N, 2)), r"y should be a 1d array, got an array of shape \(30, 2\)"),
     ],
@@ -197,7 +197,7 @@ def test_rows_that_give_scores_beyond_all_numbers(model, make, far):
     X[3] = far
     for method in ("predict", "decision_function", "predict_proba"):
         if hasattr(model, method):
-            with pytest.raises(ValueError, match="X has entries that are too large: scores reach"):
+            with pytest.raises(ValueError, match="X is too large: scores reach"):
                 getattr(model, method)(make(X))
 
 

@@ -258,7 +258,7 @@ REFUSED = {
         "leave it out",
     ),
     "minus infinity": ({"conjugate": lambda self, y, s: -np.inf * np.ones(s.shape)}, "got -inf"),
-    "curvature": ({"curvature": lambda self, y, z: 1.0}, "curvature of Spoilt must return one"),
+    "curvature": ({"curvature": lambda self, y, z: 1.0}, "curvature of Spoilt must return"),
 }  # fmt: skip
 
 

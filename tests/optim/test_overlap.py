@@ -71,12 +71,12 @@ def test_penalties_have_their_own_theorem(penalty):
     solver = Asaga(step_size="theory", overlap=0.5)
     expected = proven(0.5, 1 / 50, 50, composite=True)
     assert step_of(solver, problem, 2) == pytest.approx(expected)
-    with pytest.warns(UserWarning, match=r"no theorem covers overlap=3 .* 0.707 steps may overlap"):
+    with pytest.warns(UserWarning, match=r"no theorem covers overlap=3 .* only below 0.707"):
         step_of(solver.set_params(overlap=3), problem, 2)
 
 
 def test_what_no_theorem_covers_is_said():
-    with pytest.warns(UserWarning, match="overlap=40 .* 40 steps may overlap"):
+    with pytest.warns(UserWarning, match="overlap=40 .* only below 40"):
         step_of(Asaga(step_size="theory", overlap=40), sparse_problem(), 2)
     with pytest.raises(ValueError, match="overlap"):
         step_of(Asaga(overlap="all"), sparse_problem(), 2)

@@ -91,7 +91,7 @@ def test_without_strong_convexity():
         ({"oracle": lambda w, rng: w * np.nan}, ValueError, "what oracle returned must be finite"),
         ({"projection": lambda w: 0.0}, ValueError, "projection must return an array of shape"),
         ({"mu": 0.0}, ValueError, "divides by mu, which is 0: give a callable"),
-        ({"step_size": ("shifted", 0.5, 1.0)}, ValueError, "must be above 1/2"),
+        ({"step_size": ("shifted", 0.5, 1.0)}, ValueError, "needs 1/2 < c <= 1"),
         ({"step_size": ("shifted", 3.0, 1.0)}, ValueError, "c <= 1 \\+ b"),
         ({"step_size": lambda t: 2.0}, ValueError, "steps must not be longer than 1 / mu"),
         ({"step_size": lambda t: "x"}, TypeError, r"step_size\(1\)"),

@@ -185,7 +185,7 @@ def test_refusals_of_bounds(options, message):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"prior_variance": -1.0}, "prior_variance must be above 0"),
+        ({"prior_variance": -1.0}, "prior_variance must be at least 1e-100"),
         ({"prior_variance": [1.0, 2.0]}, "prior_variance must be a number or have shape"),
         ({"prior_mean": [1.0]}, "prior_mean must have shape"),
         ({"delta": 0.0}, "delta must be between 0 and 1"),

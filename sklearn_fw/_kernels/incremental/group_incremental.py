@@ -15,8 +15,8 @@ import numpy as np
 from numba import types
 
 from .._jit import inner, njit
+from ..common import losses
 from ..common.atomics import add, exchange
-from ..common.losses import SOFTMAX, PythonCall, derivative, softmax_loss, value
 from ..common.prox import PYTHON, prox_group
 from ..common.rows import entry, extent, fetch_ahead
 from .incremental import gamma_of, proximal, weight_of
@@ -35,16 +35,15 @@ class Groups(NamedTuple):
     weight: np.ndarray  # (n_groups,)
 
 
-class PythonProx(PythonCall):
+class PythonProx(losses.PythonCall):
     """A user's prox of a group, in place."""
 
     kinds = None, ctypes.c_int64, ctypes.c_double, ctypes.c_void_p, ctypes.c_int64
 
     def __init__(self, group_prox):
         def call(group, step, address, size):
-            u = np.ctypeslib.as_array(
-                ctypes.cast(address, ctypes.POINTER(ctypes.c_double)), (size,)
-            )
+            first = ctypes.cast(address, ctypes.POINTER(ctypes.c_double))
+            u = np.ctypeslib.as_array(first, (size,))
             u[:] = group_prox(u.copy(), step, group)
 
         super().__init__(call)
@@ -80,10 +79,10 @@ class Scratch(NamedTuple):
 @inner
 def differentiate(target, i, z, g):
     """Write the derivative of the loss of row i into g and return the loss."""
-    if target.loss.code == SOFTMAX:
-        return softmax_loss(target.y[i], z, 1.0, g)
-    g[0] = derivative(target.loss, target.y[i], z[0])
-    return value(target.loss, target.y[i], z[0])
+    if target.loss.code == losses.SOFTMAX:
+        return losses.softmax_loss(target.y[i], z, 1.0, g)
+    g[0] = losses.derivative(target.loss, target.y[i], z[0])
+    return losses.value(target.loss, target.y[i], z[0])
 
 
 @inner

@@ -262,17 +262,13 @@ def _descend(x, m, c, shrink):
         fixed = -shrink * c / (1.0 - shrink)
         end = x + math.expm1(m * rate) * (x - fixed)
         if c > 0.0 and end <= 0.0:  # the last step does not begin above c
-            k = min(m, max(1, _whole(math.log((c - fixed) / (x - fixed)) / rate) + 1))
+            steps = math.log((c - fixed) / (x - fixed)) / rate
+            k = min(m, max(1, np.int64(math.floor(steps)) + 1))
             end = x + math.expm1(k * rate) * (x - fixed)
         return end, m - k
     if c > 0.0:
         k = min(m, max(1, math.ceil((x - c) / c)))
     return x - k * c, m - k
-
-
-@inner
-def _whole(x):
-    return np.int64(math.floor(x))
 
 
 @njit

@@ -103,9 +103,8 @@ class Engine(ABC):
 
     def drift(self):
         """Largest difference between ``X^T memory`` and what the steps have kept of it."""
-        drift = self.problem.gradient(self.memory.reshape(-1, *self.problem.shape[1:]))
-        drift -= self.total()
-        return float(np.abs(drift, out=drift).max(initial=0.0))
+        exact = self.problem.gradient(self.memory.reshape(-1, *self.problem.shape[1:]))
+        return float(np.abs(exact - self.total()).max(initial=0.0))
 
     def idle(self):
         return self.shares()[:-1] == 0.0
@@ -144,13 +143,7 @@ class SeparableEngine(Engine):
         super().__init__(problem, n_workers)
         self.columns = Columns(problem, self.pool, order_columns)
         self.hot = self.columns.hot
-        self.team = None
-        if n_workers > 1:
-            n_hot = self.hot.size
-            self.team = incremental.Team(
-                self.columns.first, np.zeros(n_hot), np.zeros((n_workers, n_hot)),
-                np.zeros((n_workers, 2, n_hot)), 1,
-            )  # fmt: skip
+        self.team = self.columns.team(1, 2)
         # Rows of the state of the columns and, last, of the intercept: here, and for the workers.
         self.state = np.zeros((self.columns.size, 2 + n_workers))
         self.penalty = separable(problem.penalty, self.columns.placed(bounds_of(problem)))
@@ -253,10 +246,7 @@ class GroupEngine(Engine):
             label = np.zeros(n_columns, np.intp) if dense else np.arange(n_columns)
         else:
             if dense:
-                raise ValueError(
-                    "solver='saga' makes dense steps and takes penalties of single coefficients "
-                    "only; use solver='asaga' for penalties of groups"
-                )
+                raise ValueError("solver='saga' takes no penalty of groups: use solver='asaga'")
             # Columns without penalty (label -1) are groups of their own, of negative weight.
             label, free = penalty.labels.astype(np.intp), penalty.labels < 0
             n_free = np.count_nonzero(free)
@@ -375,11 +365,8 @@ class ThreadPool:
             return self._part(work, order, 0)
         if self._pool is None:
             self._pool = ThreadPoolExecutor(self.size, thread_name_prefix="sklearn_fw")
-        bounds = [order.size * worker // self.size for worker in range(self.size + 1)]
-        futures = [
-            self._pool.submit(self._part, work, order[bounds[worker] : bounds[worker + 1]], worker)
-            for worker in range(self.size)
-        ]
+        parts = np.array_split(order, self.size)
+        futures = [self._pool.submit(self._part, work, part, k) for k, part in enumerate(parts)]
         try:
             return sum(future.result() for future in futures)
         except BaseException:
@@ -494,6 +481,14 @@ class Columns:
 
         self.pool.run(work, np.arange(0, given.size, MANY))
         return indices
+
+    def team(self, period, *parts):
+        """What several threads share, None for one; each publishes ``parts`` numbers per copy."""
+        n_workers, n_hot = self.pool.size, self.hot.size
+        if n_workers == 1:
+            return None
+        seen, published = np.zeros((n_workers, n_hot)), np.zeros((n_workers, *parts, n_hot))
+        return incremental.Team(self.first, np.zeros(n_hot), seen, published, period)
 
     def period(self, travel, center, metric):
         """Rows that a worker may do before it must know what the others did to the hot columns.

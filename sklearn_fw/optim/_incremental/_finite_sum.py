@@ -38,13 +38,11 @@ class Certificate(NamedTuple):
     bound: float | None = None  # `suboptimality_bound`, without a dual
 
     def row(self):
-        if self.dual_gap is None:
-            return {
-                "objective": self.objective,
-                "gradient_mapping": self.gradient_mapping,
-                "suboptimality": abs(self.objective) if self.bound is None else self.bound,
-            }
-        return {"objective": self.objective, "dual_gap": self.dual_gap}
+        row = {"objective": self.objective}
+        if self.dual_gap is not None:
+            return row | {"dual_gap": self.dual_gap}
+        bound = abs(self.objective) if self.bound is None else self.bound
+        return row | {"gradient_mapping": self.gradient_mapping, "suboptimality": bound}
 
 
 class Pair(NamedTuple):
@@ -92,10 +90,8 @@ class FiniteSum:
         return other
 
     def like(self, X, y, penalty, weight):
-        return FiniteSum(
-            X, y, self.loss, penalty, weight=weight, fit_intercept=self.fit_intercept,
-            n_outputs=self.n_outputs,
-        )  # fmt: skip
+        same = {"fit_intercept": self.fit_intercept, "n_outputs": self.n_outputs}
+        return FiniteSum(X, y, self.loss, penalty, weight=weight, **same)
 
     def part(self, rows):
         weight = None if self.weight is None else self.weight[rows]
@@ -277,8 +273,7 @@ class FiniteSum:
         return self.smoothness_in(None, None)
 
     def smoothness_in(self, metric, center):
-        norms = self.squared_norms(metric, center)
-        norms = norms if self.weight is None else norms * self.weight
+        norms = self.squared_norms(metric, center) * self.weights
         return self.loss.smoothness * float(norms.max(initial=0.0))
 
     def squared_norms(self, metric=None, center=None):
@@ -501,18 +496,15 @@ def suboptimality_bound(problem, certificate):
     if missing.ndim == 2:
         # Slopes of a row have the sum zero: what no change of them can make up for.
         missing = np.where(free, missing - missing.mean(axis=1, keepdims=True), 0.0)
-    scores = problem.scores(coef, certificate.intercept)
-    curvature = Curvature(problem, scores, slopes)
+    curvature = Curvature(problem, problem.scores(coef, certificate.intercept), slopes)
     move = solve_scores(problem, curvature, missing, free, ROUNDING * np.linalg.norm(total))
-    scores = problem.scores(move, 0.0)
-    changed = slopes - curvature.along(scores)
+    changed = slopes - curvature.along(problem.scores(move, 0.0))
     after = problem.gradient(changed)
     rest = np.where(free, after + subgradient, 0.0)
     if not np.all(free):
         # Bounds on one side take slopes of one sign.
         subgradient = np.where(free, subgradient, -after)
-        wrong = ~free & ~_holds(problem.penalty, near, subgradient)
-        if np.any(wrong):
+        if np.any(~free & ~_holds(problem.penalty, near, subgradient)):
             return None
     with np.errstate(invalid="ignore"):
         conjugates = problem.conjugate_sum(changed)
@@ -569,13 +561,12 @@ def solve_scores(problem, curvature, missing, free, negligible):
         changed = problem.gradient(curvature.along(problem.scores(v, 0.0)))
         return np.where(free, changed, v).ravel()
 
-    diagonal = sums_of_squares(problem.X, curvature.rows)
-    diagonal = np.where(diagonal > 0.0, diagonal, 1.0).ravel()
+    diagonal = sums_of_squares(problem.X, curvature.rows).ravel()
+    diagonal[~(diagonal > 0.0)] = 1.0
     size = missing.size
     move, _ = cg(
         LinearOperator((size, size), matvec=product, dtype=np.float64), missing.ravel(),
-        rtol=ACCURACY, atol=negligible, maxiter=ITERATIONS,
-        M=LinearOperator((size, size), matvec=lambda v: v.ravel() / diagonal, dtype=np.float64),
+        rtol=ACCURACY, atol=negligible, maxiter=ITERATIONS, M=sp.diags_array(1.0 / diagonal),
     )  # fmt: skip
     return move.reshape(shape)
 
@@ -592,7 +583,6 @@ def is_ridge(penalty):
 
 
 def on_columns(penalty, columns):
-    lower, upper = (
-        side[columns] if np.ndim(side) else side for side in (penalty.lower, penalty.upper)
-    )
+    sides = penalty.lower, penalty.upper
+    lower, upper = (side[columns] if np.ndim(side) else side for side in sides)
     return replace(penalty, lower=lower, upper=upper, n_features=columns.size)

@@ -116,9 +116,7 @@ def minimize_saga(
         problem = make_problem(X, y, loss, penalty, alpha, l1_ratio, sample_weight, fit_intercept)
         tol, start = check.not_negative(tol, "tol"), None
         if x0 is not None:
-            x0 = check.numbers(x0, "x0")
-            if x0.shape != problem.shape:
-                raise ValueError(f"x0.shape == {x0.shape}, expected {problem.shape}")
+            x0 = check.shaped(x0, "x0", *problem.shape)
             start = Start(x0, np.zeros(problem.shape[1:]))
         run, outcome = solve(
             problem, resolve_incremental_solver(solver), tol=tol, start=start, verbose=verbose,
@@ -138,12 +136,7 @@ def minimize_saga(
 def make_problem(X, y, loss, penalty, alpha, l1_ratio, sample_weight, fit_intercept):
     check.flag(fit_intercept, "fit_intercept")
     X = check_rows(check.table(X, **ROWS))
-    y = check.array(y, "y")
-    if y.ndim != 1:
-        raise ValueError(f"y.shape == {y.shape}, expected ({X.shape[0]},): one truth per row of X")
-    if y.size != X.shape[0]:
-        raise ValueError(f"X and y have inconsistent numbers of samples: {[X.shape[0], y.size]}")
-    check.magnitude(y, "y")
+    y = check.shaped(y, "y", X.shape[0])
     loss = resolve_loss(loss, None, smooth=True)
     n_outputs = _check_truth(loss, y)
     weight = check.sample_weight(sample_weight, y.size)

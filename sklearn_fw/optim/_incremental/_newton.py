@@ -1,6 +1,7 @@
 """Newton's method: by matrices for few columns, by conjugate gradients for smooth objectives."""
 
 from dataclasses import KW_ONLY, replace
+from functools import cached_property
 
 import numpy as np
 import scipy.sparse as sp
@@ -148,15 +149,14 @@ class NewtonCGRun(SecondOrderRun):
         super().__init__(problem, settings, **options)
         self.ridge = problem.penalty.l2
         self.exact = True  # whether few columns are worth an exact preconditioner
-        coef, intercept = self.engine.point()
-        self._stand_at(coef, intercept, problem.scores(coef, intercept))
+        self._stand_at(*self.engine.point())
 
-    def _stand_at(self, coef, intercept, scores):
+    def _stand_at(self, coef, intercept):
         self.point = np.empty((self.problem.n_columns + 1, self.problem.n_outputs or 1))
         self.point[:-1] = coef.reshape(len(coef), -1)
         self.point[-1] = intercept
-        self.scores = scores
-        self.value, self.slopes, self.gradient = self._evaluate(self.point, scores)
+        self.scores = self.problem.scores(coef, intercept)
+        self.value, self.slopes, self.gradient = self._evaluate(self.point, self.scores)
 
     def _evaluate(self, point, scores):
         problem, slopes = self.problem, np.empty_like(scores)
@@ -170,17 +170,14 @@ class NewtonCGRun(SecondOrderRun):
         return value, slopes, gradient
 
     def step(self):
-        damping = DAMPED[self.damping]
-        model = self.problem, self.scores, self.slopes, self.ridge, damping, self.exact
-        hessian = Hessian(*model)
+        model = self.problem, self.scores, self.slopes, self.ridge, DAMPED[self.damping]
+        hessian = Hessian(*model, self.exact)
         found = self._search(self._direction(hessian))
         self.damping += -1 if found and self.length > 0.1 else 1
         self.damping = min(max(self.damping, 0), len(DAMPED) - 1)
         self.n_updates += self.problem.active.size
         row = self._estimate(hessian)
-        if self.may_stop(row):
-            return self.certify()
-        return self._row(row, certified=False)
+        return self.certify() if self.may_stop(row) else self._row(row, certified=False)
 
     def _direction(self, hessian):
         rest = -self.gradient
@@ -248,8 +245,7 @@ class NewtonCGRun(SecondOrderRun):
 
     def _stand(self, best):
         super()._stand(best)
-        scores = self.problem.scores(best.coef, best.intercept)
-        self._stand_at(best.coef, best.intercept, scores)
+        self._stand_at(best.coef, best.intercept)
 
 
 def start_from_sample(problem, solver, *, tol, rng):
@@ -351,9 +347,7 @@ class NewtonCG(Solver):
     def start(self, problem, *, tol, rng, n_workers=1, start=None):
         check_parameters(self)
         if not finite_sum.is_ridge(problem.penalty):
-            raise ValueError(
-                "solver='newton_cg' needs a ridge penalty or none; use solver='newton' or 'asaga'"
-            )
+            raise ValueError("solver='newton_cg' needs a ridge or no penalty: use solver='newton'")
         for begin in (start_from_sample, start_from_products):
             start = start or begin(problem, self, tol=tol, rng=rng)
         return NewtonCGRun(problem, self, tol=tol, rng=rng, start=start)
@@ -376,7 +370,6 @@ SUFFICIENT = 1e-4
 class NewtonRun(SecondOrderRun):
     def __init__(self, problem, settings, **options):
         super().__init__(problem, settings, **options)
-        self.bound = None  # curvature that no point exceeds
         self.free = finite_sum.is_ridge(problem.penalty)
         coef, intercept = self.engine.point()
         coef = problem.penalty.prox(coef, 0.0)  # a start may be outside of the bounds
@@ -394,7 +387,7 @@ class NewtonRun(SecondOrderRun):
         curvature = finite_sum.Curvature(self.problem, self.scores, self.slopes)
         matrix = finite_sum.weighted_products(self.problem, curvature.rows)
         for damping in range(self.damping, len(DAMPED)):
-            damped = matrix if damping == 0 else matrix + DAMPED[damping] * self._bound()
+            damped = matrix if damping == 0 else matrix + DAMPED[damping] * self.bound
             moved = minimize_model(damped, self.total, coef, self.problem.penalty, self.free)
             if self._descend(coef, moved - coef):
                 self.damping = max(damping - 1, 0)
@@ -408,11 +401,11 @@ class NewtonRun(SecondOrderRun):
         row = {"objective": self.value / scale, "dual_gap": gap / scale}
         return self.certify() if self.may_stop(row) else self._row(row, certified=False)
 
-    def _bound(self):
-        if self.bound is None:
-            largest = self.problem.loss.smoothness * self.problem.weights
-            self.bound = finite_sum.weighted_products(self.problem, largest)
-        return self.bound
+    @cached_property
+    def bound(self):
+        """Curvature that no point exceeds."""
+        largest = self.problem.loss.smoothness * self.problem.weights
+        return finite_sum.weighted_products(self.problem, largest)
 
     def _descend(self, coef, move):
         problem = self.problem
@@ -453,12 +446,11 @@ def minimize_model(matrix, slopes, coef, penalty, free):
         return coef - finite_sum.solve_positive(matrix, slopes + l2 * coef, l2)
     bounds = np.empty((len(coef), 2))
     bounds[:, 0], bounds[:, 1] = penalty.lower, penalty.upper
-    lower, upper = bounds.T
     w, gradient = coef.copy(), slopes.copy()
     for sweeps in SWEEPS:
         if sums.descend(matrix, gradient, w, l1, l2, bounds, sweeps, SMALL):
-            return w
-        exact = _with_free_solved(matrix, gradient, w, l1, l2, lower, upper)
+            break
+        exact = _with_free_solved(matrix, gradient, w, l1, l2, *bounds.T)
         if exact is not None:
             return exact
     return w
@@ -474,9 +466,8 @@ def _with_free_solved(matrix, gradient, w, l1, l2, lower, upper):
     move = np.zeros_like(w)
     move[free] = -finite_sum.solve_positive(matrix[np.ix_(free, free)], now, l2)
     moved = w + move
-    if np.any((moved < lower) | (moved > upper)):
-        return None
-    if l1 > 0.0 and np.any(np.sign(moved) != sign):
+    turns = l1 > 0.0 and np.any(np.sign(moved) != sign)
+    if turns or np.any((moved < lower) | (moved > upper)):
         return None
     slopes = gradient + matrix @ move
     slack = 1e-12 * (np.abs(gradient).max() + l1)
@@ -484,9 +475,8 @@ def _with_free_solved(matrix, gradient, w, l1, l2, lower, upper):
     # One-sided derivatives at the coefficients that are not free.
     up = smooth + np.where(moved >= 0.0, l1, -l1)
     down = smooth + np.where(moved <= 0.0, -l1, l1)
-    held = ~free
-    falls = held & (((up < -slack) & (moved < upper)) | ((down > slack) & (moved > lower)))
-    return None if falls.any() else moved
+    falls = ((up < -slack) & (moved < upper)) | ((down > slack) & (moved > lower))
+    return None if np.any(falls & ~free) else moved
 
 
 class Newton(Solver):

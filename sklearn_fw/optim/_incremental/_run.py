@@ -21,6 +21,8 @@ rows = lazy("common.rows")
 # Share of the largest row norm that the intercept adds to the smoothness: its curvature is large,
 # so it needs no long steps, and it should not shorten those of the features.
 INTERCEPT_SHARE = 0.1
+# Step size "auto" in units of 1 / L.
+AUTO_SHARE = 1.0 / 3.0
 # Squares of column entries below this count as zero: their inverse would be no number.
 TINY = 1e-200
 # Share of the mean loss of zero scores below which a certificate is rounding.
@@ -79,8 +81,6 @@ class IncrementalSolver(Solver):
     sampling: check.options("shuffle", "uniform") = "shuffle"
     conditioning: check.optional(check.options("auto", "diagonal")) = "auto"
 
-    auto_share = 1.0 / 3.0  # of 1 / L
-
     def start(self, problem, *, tol, rng, n_workers=1, start=None):
         check_parameters(self)
         engine = self.make_engine(problem, n_workers if self.parallel else 1)
@@ -122,16 +122,14 @@ class IncrementalSolver(Solver):
             of_ones = problem.loss.smoothness * heaviest
             of_intercept = INTERCEPT_SHARE * smoothness / of_ones or 1.0
             smoothness += of_intercept * of_ones
-        if isinstance(self.step_size, str):
+        gamma = self.step_size
+        if isinstance(gamma, str):
             gamma = self._share(engine, smoothness, metric) / (smoothness or 1.0)
-        else:
-            gamma = float(self.step_size)
-        return gamma, gamma * of_intercept
+        return float(gamma), float(gamma) * of_intercept
 
     def _share(self, engine, smoothness, metric):
-        if check.is_auto(self.step_size):
-            return self.auto_share
-        return proven_share(engine, self._overlap(engine))
+        is_auto = check.is_auto(self.step_size)
+        return AUTO_SHARE if is_auto else proven_share(engine, self._overlap(engine))
 
     def _overlap(self, engine):
         """Steps that may overlap with one."""
@@ -161,7 +159,6 @@ class Run(IterativeMethod):
         self.has_dual = problem.has_dual
         # Name of the number that `tol` stops.
         self.certificate = "dual_gap" if self.has_dual else "suboptimality"
-        shape = problem.shape
         self.tol, self.scale, self.rounding = tol, 0.0, 0.0
         self.unproven_at = np.inf  # gradient mapping of the last point with too large a bound
         if start is not None and start.seen is not None:
@@ -177,7 +174,7 @@ class Run(IterativeMethod):
         if start is not None:
             coef, intercept, memory = self._rested(start.coef), start.intercept, start.memory
             total = None if memory is None else problem.gradient(memory)
-        engine.move_to(coef, intercept.reshape(shape[1:]), memory, total)
+        engine.move_to(coef, intercept.reshape(problem.shape[1:]), memory, total)
 
     def _rested(self, coef):
         """The coefficients; where no row touches a column its penalty alone decides, for good."""
@@ -190,7 +187,7 @@ class Run(IterativeMethod):
         if size is None and self.settings.sampling == "shuffle":
             random.shuffle(self.order, self.seed)
             return self.order
-        order = np.empty(self.order.size if size is None else size, self.order.dtype)
+        order = np.empty(size or self.order.size, self.order.dtype)
         random.draw(self.problem.active, order, self.seed)
         return order
 
@@ -207,9 +204,8 @@ class Run(IterativeMethod):
         best = self.problem.certify(coef, intercept)
         self._stand(best)
         if not self.has_dual and best.gradient_mapping <= self._flat:
-            if self.problem.proves_separable(best.objective):
-                bound = max(best.objective, np.finfo(float).tiny)  # of zero, which no point has
-            else:
+            bound = max(best.objective, np.finfo(float).tiny)  # of zero, which no point has
+            if not self.problem.proves_separable(best.objective):
                 bound = suboptimality_bound(self.problem, best)
             best = best._replace(bound=bound)
             if bound is None or bound > self.tol * abs(best.objective):
@@ -234,12 +230,12 @@ class Run(IterativeMethod):
         limit = self.tol * abs(best.objective)
         if self.has_dual:
             return "duality gap", best.dual_gap, limit
+        if best.bound is not None:
+            return "bound on the suboptimality", best.bound, limit
         flat = self.tol * self.problem.null.gradient_mapping
-        if best.bound is None and best.gradient_mapping > flat:
+        if best.gradient_mapping > flat:
             return "gradient mapping", best.gradient_mapping, flat
-        if best.bound is None:
-            return "unproven suboptimality, at most", abs(best.objective), limit
-        return "bound on the suboptimality", best.bound, limit
+        return "unproven suboptimality, at most", abs(best.objective), limit
 
     def unproven(self, objective, mapping):
         """Columns of a row without dual, before anything is proven."""
@@ -253,8 +249,8 @@ class Run(IterativeMethod):
 
     def _row(self, row, certified):
         if "dual_gap" in row:
-            row = row | {"dual_objective": row["objective"] - row["dual_gap"]}
-        return {**row, "certified": certified}
+            row["dual_objective"] = row["objective"] - row["dual_gap"]
+        return row | {"certified": certified}
 
     @property
     def step_size(self):
@@ -290,9 +286,7 @@ def proven_share(engine, overlap):
         most = min(most, 0.1 / root)
     if overlap >= most:
         warn(
-            f"no theorem covers overlap={overlap} on these rows, where {most:.3g} steps may "
-            f"overlap at most; steps of {share:.3g} / L shrink with it all the same. What helps: "
-            f"fewer threads, columns that fewer rows touch, or no intercept",
-            UserWarning,
+            f"no theorem covers overlap={overlap} on these rows, only below {most:.3g}; steps of "
+            f"{share:.3g} / L shrink with it all the same: take fewer threads, or no intercept"
         )
     return float(share)

@@ -12,7 +12,6 @@ from ._newton import has_support, minimize_on_support
 from ._run import IncrementalSolver, Run, Solver
 
 dual_coordinate = lazy("incremental.dual_coordinate")
-incremental = lazy("incremental.incremental")
 
 # Epoch from which on, at powers of two, the optimum on the support of an l1 norm is tried, and how
 # often the support may grow.
@@ -279,8 +278,7 @@ class DualRun(SagaRun):
     """Its memory is the dual variables: a better bound than slopes, for a product more."""
 
     def __init__(self, *args, **kwargs):
-        self.caution = 1.0  # how much larger gaps were than their estimates
-        self.estimated = np.inf
+        self.caution, self.estimated = 1.0, np.inf  # how much larger gaps were than estimates
         super().__init__(*args, **kwargs)
 
     def advance(self, order):
@@ -320,9 +318,8 @@ class DualRun(SagaRun):
         value, conjugate = self.engine.fenchel()
         dual = concave - conjugate + self.engine.recentre()
         scale = self.problem.total_weight
-        objective = losses + value
         self.estimated = self.caution * self._behind(dual) / scale
-        return {"objective": objective / scale, "dual_gap": self.estimated}
+        return {"objective": (losses + value) / scale, "dual_gap": self.estimated}
 
     def _recall(self):
         """Nothing is known of the dual before the first epoch."""
@@ -352,17 +349,10 @@ class DualEngine:
         self.scale = (1.0 / l2, typical / l2 if problem.fit_intercept else 0.0)
         self.v = np.zeros(self.columns.size)
         self.origin = 0.0  # of the penalty on the intercept
-        self.team = self._gather_team() if n_workers > 1 else None
-
-    def _gather_team(self):
-        n_hot, n_workers = self.columns.hot.size, self.pool.size
-        loss = self.problem.loss.smoothness
         # A step moves v by at most this times the row.
-        travel = loss / (self.penalty.l2 + loss * self.norms.sum() / self.problem.n_rows)
-        return incremental.Team(
-            self.columns.first, np.zeros(n_hot), np.zeros((n_workers, n_hot)),
-            np.zeros((n_workers, n_hot)), self.columns.period(travel, None, None),
-        )  # fmt: skip
+        bend = problem.loss.smoothness
+        travel = bend / (l2 + bend * self.norms.sum() / problem.n_rows)
+        self.team = self.columns.team(self.columns.period(travel, None, None))
 
     def move_to(self, coef, intercept, memory=None, total=None):
         """Go to the point that the memory makes with ``total = X^T memory``; w = 0 without one."""
