@@ -171,7 +171,8 @@ def suggest(labels1, labels2, postings, indexed, hidden, min_shared, threshold):
                 first.append(i)
                 second.append(j)
                 similarities.append(similarity)
-    return np.column_stack((np.array(first), np.array(second))), np.array(similarities)
+    pairs = np.column_stack((np.array(first, np.int64), np.array(second, np.int64)))
+    return pairs, np.array(similarities, np.float64)
 
 
 @inner
