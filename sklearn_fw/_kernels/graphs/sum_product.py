@@ -196,21 +196,6 @@ def total(numbers):
     return result
 
 
-@njit
-def range_of_sums(rows):
-    """Smallest and largest of 1 and the sums of the rows (n, m); NaN if any is."""
-    least, largest = 1.0, 1.0
-    for i in range(rows.shape[0]):
-        found = total(rows[i])
-        if not found >= least:
-            least = found
-        if not found <= largest:
-            largest = found
-        if found != found:
-            break
-    return least, largest
-
-
 @inner
 def draw(weights, uniform):
     """The state at a fraction ``uniform`` of the sum of the weights; never one of weight zero."""
