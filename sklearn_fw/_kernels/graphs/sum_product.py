@@ -401,16 +401,6 @@ def tree_marginals_batch(
 
 
 @njit
-def tree_marginals(scores, edges, edge_table, tables, node, edge):
-    """The same for one forest; returns its log-partition."""
-    none, n_edges = np.zeros(1, np.int64), np.full(1, edges.shape[0])
-    node_start = np.array([0, scores.shape[0]])
-    return tree_marginals_batch(
-        scores, node_start, none, n_edges, edges, edge_table, tables, node, edge
-    )[0]
-
-
-@njit
 def tree_samples(scores, edges, edge_table, tables, uniforms, labels):
     """Random labelings of a forest; returns the log-partition.
 
