@@ -14,28 +14,6 @@ import numpy as np
 from .._jit import inner, njit
 
 
-@njit
-def total_size(unary, tables, edge_table, n_states, start, edge, other):
-    """Sum over nodes and edges of the largest absolute score of states that are not forbidden."""
-    total = 0.0
-    for i in range(unary.shape[0]):
-        n = n_states[i]
-        largest = 0.0
-        for j in range(n):
-            if unary[i, j] > -np.inf:
-                largest = max(largest, abs(unary[i, j]))
-        total += largest
-        for h in range(start[2 * i + 1], start[2 * i + 2]):
-            table = tables[0, edge_table[edge[h]]]
-            largest = 0.0
-            for j in range(n):
-                for k in range(n_states[other[h]]):
-                    if unary[i, j] + unary[other[h], k] + table[j, k] > -np.inf:
-                        largest = max(largest, abs(table[j, k]))
-            total += largest
-    return total
-
-
 @inner
 def _send(guess, n, m, rows, which, equal, different, messages, e):
     """``messages[e, k]``, k < m, receives the best ``guess[j] + rows[which, j, k]``, j < n.

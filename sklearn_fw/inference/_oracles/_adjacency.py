@@ -110,13 +110,30 @@ def prepare(scores, plan):
     return Problem(unary, oriented, edge_table, n_states, plan.start, plan.edge, plan.other, potts)
 
 
+def without_impossible_pairs(scores):
+    """Scores that forbid the pairs of forbidden states, too: their numbers may be anything."""
+    possible = scores.unary > -np.inf
+    if possible.all():
+        return scores
+    a, b = scores.edges.T
+    pairs = possible[a][:, :, None] & possible[b][:, None, :]
+    return PairwiseScores._view(
+        scores.unary, np.where(pairs, scores.pairwise, -np.inf), scores.edges
+    )
+
+
+def total_size(unary, tables, edge_table):
+    """Sum over nodes and edges of the largest absolute score that is not forbidden."""
+    sizes = [np.abs(np.where(part == -np.inf, 0.0, part)) for part in (unary, tables)]
+    return sizes[0].max(axis=1).sum() + sizes[1].max(axis=(1, 2))[edge_table].sum()
+
+
 def softened(scores):
     """Scores in which what is forbidden counts as more than all other scores together."""
     unary, tables, edge_table = arrays_of(scores)
     if unary.min() > -np.inf and tables.min(initial=0.0) > -np.inf:
         return scores
-    sizes = [np.abs(np.where(part == -np.inf, 0.0, part)) for part in (unary, tables)]
-    most = sizes[0].max(axis=1).sum() + sizes[1].max(axis=(1, 2))[edge_table].sum()
+    most = total_size(unary, tables, edge_table)
     tables = np.broadcast_to(np.maximum(tables, -2.0 * (1.0 + most)), scores.pairwise.shape)
     return PairwiseScores._view(np.maximum(unary, -2.0 * (1.0 + most)), tables, scores.edges)
 
