@@ -7,7 +7,6 @@ import pytest
 
 from _random_scores import best_value, grid, ising_grid, random_edges, random_scores
 from sklearn_fw._core.budget import time_budget
-from sklearn_fw._kernels.graphs import message_passing
 from sklearn_fw.inference import TRWS, BestOf, CutMoves, GraphCut, PairwiseScores
 from sklearn_fw.inference._oracles._adjacency import PlanCache, adjacency, prepare
 from sklearn_fw.inference._oracles._local_search import climb
@@ -171,10 +170,10 @@ def test_potts_messages_are_those_of_the_tables(kind, rng):
     for _ in range(N_INSTANCES):
         scores = potts_scores(rng, kind)
         problem = prepare(scores, PlanCache(adjacency)(scores))
-        potts = message_passing.equal_and_other(problem.tables[0])
-        assert not np.isnan(potts).any()
+        assert not np.isnan(problem.potts).any()
+        tables = problem._replace(potts=np.full_like(problem.potts, np.nan))
         real = np.arange(scores.n_states) < problem.n_states[:, None]
-        fast, slow = Relaxation(problem, potts), Relaxation(problem, np.full_like(potts, np.nan))
+        fast, slow = Relaxation(problem), Relaxation(tables)
         for _ in range(4):
             for (labels, value), (others, _expected) in zip(fast.iterate(), slow.iterate()):
                 assert fast.bound == pytest.approx(slow.bound, rel=0, abs=1e-12)
@@ -187,7 +186,7 @@ def test_potts_messages_are_those_of_the_tables(kind, rng):
             if fast.bound == -np.inf:
                 break
         labels, others = np.zeros((2, scores.n_nodes), np.int32)
-        climb(problem, labels, potts=potts)
-        climb(problem, others, potts=np.full_like(potts, np.nan))
+        climb(problem, labels)
+        climb(tables, others)
         np.testing.assert_array_equal(labels, others)
     assert n_alike > N_INSTANCES

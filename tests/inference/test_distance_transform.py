@@ -115,7 +115,7 @@ MAPS, SPRING = np.zeros((2, 3, 4)), np.ones((1, 4))
     [
         ((MAPS[0],), r"maps must have shape \(n_joints, n_rows, n_columns\)"),
         ((MAPS, [(0, 1), (1, 0)], np.ones((2, 4))), "edges must form a tree: they have a cycle"),
-        ((MAPS, [(1, 1)], SPRING), "edges must form a tree"),
+        ((MAPS, [(1, 1)], SPRING), r"edges must join two different joints, got \(1, 1\)"),
         ((MAPS, [(0, 2)], SPRING), "edges must name joints 0 to 1, got 0 to 2"),
         ((MAPS, [(0, 1)]), "edges need deformation"),
         ((MAPS, [(0, 1)], np.ones((2, 4))), r"deformation must have shape \(1, 1, 4\)"),

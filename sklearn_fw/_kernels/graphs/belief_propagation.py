@@ -188,10 +188,7 @@ def mean_field(layout, theta, order, q):
     """
     width = layout.n_states.max()
     mean, forbidden = np.empty(width), np.empty(width)
-    largest = 1
-    for f in range(layout.factor_start.size - 1):
-        largest = max(largest, layout.factor_start[f + 1] - layout.factor_start[f])
-    joint, change = np.empty(largest), 0.0
+    joint, change = np.empty(_largest_table(layout)), 0.0
     for i in order:
         n, begin = layout.n_states[i], layout.node_start[i]
         for a in range(n):
@@ -225,6 +222,11 @@ def mean_field(layout, theta, order, q):
 
 
 @inner
+def _largest_table(layout):
+    return np.append(np.diff(layout.factor_start), 1).max()
+
+
+@inner
 def _fill_joint(layout, q, f, without, joint):
     """Joint probabilities of all nodes of a factor but the one at a place, in the order of tables.
 
@@ -247,37 +249,22 @@ def _fill_joint(layout, q, f, without, joint):
     return size, inside
 
 
-@inner
-def _next(turn, layout, first):
-    """The next joint state of a scope that begins at ``first``."""
-    for axis in range(turn.size - 1, -1, -1):
-        turn[axis] += 1
-        if turn[axis] < layout.n_states[layout.scope[first + axis]]:
-            return
-        turn[axis] = 0
-
-
 @njit
 def product_bound(layout, theta, q):
     """Mean score plus entropy of independent nodes: log Z from below, for any distributions."""
-    states = np.zeros(layout.scope.size + 1, np.int64)
+    positive = (q > 0.0).astype(np.float64)
+    joint, reached = np.empty(_largest_table(layout)), np.empty(_largest_table(layout))
     total = 0.0
     for c in range(layout.node_start[-1]):
         if q[c] > 0.0:
             total += q[c] * (theta[c] - np.log(q[c]))
     for f in range(layout.factor_start.size - 1):
-        first = layout.scope_start[f]
-        turn = states[: layout.scope_start[f + 1] - first]
-        turn[:] = 0
-        for c in range(layout.factor_start[f], layout.factor_start[f + 1]):
-            share, positive = 1.0, True
-            for b in range(turn.size):
-                other = q[layout.node_start[layout.scope[first + b]] + turn[b]]
-                share *= other
-                positive = positive and other > 0.0
-            if positive and theta[c] == -np.inf:  # also where the product underflows
+        size, _ = _fill_joint(layout, q, f, -1, joint)
+        _fill_joint(layout, positive, f, -1, reached)
+        for c in range(size):
+            score = theta[layout.factor_start[f] + c]
+            if reached[c] > 0.0 and score == -np.inf:  # also where the product underflows
                 return -np.inf
-            if positive:
-                total += share * theta[c]
-            _next(turn, layout, first)
+            if reached[c] > 0.0:
+                total += joint[c] * score
     return total

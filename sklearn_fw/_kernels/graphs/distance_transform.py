@@ -85,16 +85,11 @@ def pose_upward(beliefs, edges, weights, anchors, bias):
     best = np.empty((n_rows, n_columns))
     for e in range(len(edges)):
         child, parent = edges[e]
+        best[:] = -np.inf
         for t in range(bias.shape[1]):
             _transform(beliefs[child], weights[e, t], anchors[e, t], message, scratch, apex)
-            for i in range(n_rows):
-                for j in range(n_columns):
-                    found = message[i, j] + bias[e, t]
-                    if t == 0 or found > best[i, j]:
-                        best[i, j] = found
-        for i in range(n_rows):
-            for j in range(n_columns):
-                beliefs[parent, i, j] += best[i, j]
+            np.maximum(best, message + bias[e, t], best)
+        beliefs[parent] += best
 
 
 @njit

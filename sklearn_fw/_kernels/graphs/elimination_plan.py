@@ -6,6 +6,7 @@ is the slowest one of a message, the part of a message that belongs to one of it
 contiguous, and all parts agree about the order of what is left.
 """
 
+from heapq import heapify, heappop, heappush
 from typing import NamedTuple
 
 import numpy as np
@@ -37,25 +38,6 @@ class Plan(NamedTuple):
     walk_stride: np.ndarray
     # Buckets at which a call may look at the clock: a part ends where many numbers have passed.
     cuts: np.ndarray  # (n_parts + 1,)
-
-
-@inner
-def _lighter(a, b, fill, log_table):
-    """Which of two nodes goes first: fewer fill edges, then the smaller table, then the lower."""
-    if a < 0 or b < 0:
-        return max(a, b)
-    if fill[a] != fill[b]:
-        return a if fill[a] < fill[b] else b
-    return b if log_table[b] < log_table[a] else a
-
-
-@inner
-def _play(knockout, node, fill, log_table):
-    """Repeat the matches of one node in a knock-out tournament that finds the lightest node."""
-    i = (knockout.size // 2 + node) // 2
-    while i > 0:
-        knockout[i] = _lighter(knockout[2 * i], knockout[2 * i + 1], fill, log_table)
-        i //= 2
 
 
 @inner
@@ -126,15 +108,8 @@ def min_fill(edges, size):
     fill //= 2
     mark[:] = -1
 
-    half = 1
-    while half < n_nodes:
-        half *= 2
-    knockout = np.full(2 * half, -1)
-    for v in range(n_nodes):
-        knockout[half + v] = v
-    for i in range(half - 1, 0, -1):
-        knockout[i] = _lighter(knockout[2 * i], knockout[2 * i + 1], fill, log_table)
-
+    heap = [(fill[v], log_table[v], v) for v in range(n_nodes)]
+    heapify(heap)
     alive = np.ones(n_nodes, np.bool_)
     order = np.empty(n_nodes, np.int64)
     scope_start = np.zeros(n_nodes + 1, np.int64)
@@ -143,7 +118,9 @@ def min_fill(edges, size):
     clock = 0
     largest = 0.0
     for step in range(n_nodes):
-        v = knockout[1]
+        missing, entries, v = heappop(heap)
+        while not alive[v] or missing != fill[v] or entries != log_table[v]:  # out of date
+            missing, entries, v = heappop(heap)
         largest = max(largest, log_table[v])
         first = scope_start[step]
         scope_start[step + 1] = first + degree[v]
@@ -200,15 +177,14 @@ def min_fill(edges, size):
                     log_table[one] += log_size[other]
                 mark[b] = clock
         alive[v] = False
-        fill[v] = np.iinfo(np.int64).max
         for i in range(first, first + d):
             u = scope[i]
             fill[u] -= degree[u] - d  # pairs of v with neighbors of u that v did not have
             degree[u] -= 1
             log_table[u] -= log_size[v]
-        _play(knockout, v, fill, log_table)
         for i in range(n_changed):
-            _play(knockout, changed[i], fill, log_table)
+            u = changed[i]
+            heappush(heap, (fill[u], log_table[u], u))
     return order, scope_start, scope[: scope_start[n_nodes]].copy(), largest
 
 
@@ -285,22 +261,19 @@ def arrange(edges, size, order, scope_start, scope):
         message_start[b + 1] = message_start[b] + entries
 
     place = np.empty(edges.shape[0], np.int64)
-    link_start = np.zeros(n_scope + 2, np.int64)
+    link_start = np.zeros(n_scope + 1, np.int64)
     for e in range(edges.shape[0]):
         a, c = bucket[edges[e, 0]], bucket[edges[e, 1]]
         s = scope_start[min(a, c)]
         while scope[s] != order[max(a, c)]:
             s += 1
         place[e] = s
-        link_start[s + 2] += 1
+        link_start[s + 1] += 1
     link_start = np.cumsum(link_start)
-    link = np.empty(edges.shape[0], np.int64)
-    for e in range(edges.shape[0]):
-        link[link_start[place[e] + 1]] = e
-        link_start[place[e] + 1] += 1
+    link = np.argsort(place, kind="mergesort")
 
     slot = np.full(n_nodes, -1)
-    child_start = np.zeros(n_scope + n_nodes + 2, np.int64)
+    child_start = np.zeros(n_scope + n_nodes + 1, np.int64)
     walk_start = np.zeros(n_nodes + 1, np.int64)
     walk_extent, walk_stride = np.empty(n_scope, np.int64), np.empty(n_scope, np.int64)
     n_walk = 0
@@ -324,16 +297,11 @@ def arrange(edges, size, order, scope_start, scope):
                 s += 1
             n_walk += n_blocks
             slot[b] = s + parent
-            child_start[slot[b] + 2] += 1
+            child_start[slot[b] + 1] += 1
         walk_start[b + 1] = n_walk
     child_start = np.cumsum(child_start)
-    child = np.empty(child_start[-1], np.int64)
-    for b in range(n_nodes):
-        if slot[b] >= 0:
-            child[child_start[slot[b] + 1]] = b
-            child_start[slot[b] + 1] += 1
+    child = np.argsort(slot, kind="mergesort")[n_nodes - child_start[-1] :]  # without roots
     return (
-        order, size, scope_start, scope, message_start, link_start[:-1].copy(), link,
-        child_start[:-1].copy(), child, walk_start, walk_extent[:n_walk].copy(),
-        walk_stride[:n_walk].copy(),
+        order, size, scope_start, scope, message_start, link_start, link, child_start, child,
+        walk_start, walk_extent[:n_walk].copy(), walk_stride[:n_walk].copy(),
     )  # fmt: skip

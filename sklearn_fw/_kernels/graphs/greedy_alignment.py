@@ -5,6 +5,7 @@ Neighbors are CSR rows of (relation, neighbor), sorted, with one number per entr
 gamma_i w_ik + gamma_k w_ki.
 """
 
+from heapq import heappop, heappush
 from typing import NamedTuple
 
 import numpy as np
@@ -139,10 +140,8 @@ def suggest(labels1, labels2, postings, indexed, hidden, min_shared, threshold):
     indptr, entities, weights = postings
     count = np.zeros(len(labels2.totals), dtype=np.int32)
     common = np.zeros(len(labels2.totals))
-    similarities = np.empty(1024)
     touched = np.empty(len(labels2.totals), dtype=np.int64)
-    pairs = np.empty((1024, 2), dtype=np.int64)
-    n_pairs = 0
+    first, second, similarities = [], [], []
     for i in range(len(labels1.totals)):
         n_touched = 0
         for p in range(labels1.indptr[i], labels1.indptr[i + 1]):
@@ -168,15 +167,12 @@ def suggest(labels1, labels2, postings, indexed, hidden, min_shared, threshold):
             if shared < min(min_shared, shorter):
                 continue
             similarity = word_similarity(labels1, i, labels2, j, 0.0)
-            if similarity < threshold:
-                continue
-            if n_pairs == len(pairs):
-                larger = np.empty((2 * n_pairs, 2), dtype=np.int64)
-                larger[:n_pairs] = pairs
-                pairs, similarities = larger, grown(similarities, 2 * n_pairs)
-            pairs[n_pairs, 0], pairs[n_pairs, 1], similarities[n_pairs] = i, j, similarity
-            n_pairs += 1
-    return pairs[:n_pairs].copy(), similarities[:n_pairs]
+            if similarity >= threshold:
+                first.append(i)
+                second.append(j)
+                similarities.append(similarity)
+    pairs = np.column_stack((np.array(first, np.int64), np.array(second, np.int64)))
+    return pairs, np.array(similarities, np.float64)
 
 
 @inner
@@ -228,46 +224,6 @@ def with_room(found, n_keys, n_new):
     return Pairs(
         table, keys, grown(found.static, size), grown(found.graph, size), grown(found.stamps, size)
     )
-
-
-@inner
-def comes_first(score, number, other_score, other, static, keys):
-    """Whether an entry of the heap comes before another: score, static score, then the pair."""
-    if score != other_score:
-        return score > other_score
-    if static[number] != static[other]:
-        return static[number] > static[other]
-    return keys[number] < keys[other]
-
-
-@inner
-def push(heap, numbers, size, score, number, static, keys):
-    at = size
-    while at > 0:
-        up = (at - 1) >> 1
-        if not comes_first(score, number, heap[up], numbers[up], static, keys):
-            break
-        heap[at], numbers[at] = heap[up], numbers[up]
-        at = up
-    heap[at], numbers[at] = score, number
-
-
-@inner
-def pop(heap, numbers, size, static, keys):
-    """Take the first entry away; ``size`` is the number of entries before."""
-    size -= 1
-    score, number, at = heap[size], numbers[size], 0
-    while 2 * at + 1 < size:
-        down = 2 * at + 1
-        if down + 1 < size and comes_first(
-            heap[down + 1], numbers[down + 1], heap[down], numbers[down], static, keys
-        ):
-            down += 1
-        if not comes_first(heap[down], numbers[down], score, number, static, keys):
-            break
-        heap[at], numbers[at] = heap[down], numbers[down]
-        at = down
-    heap[at], numbers[at] = score, number
 
 
 @inner
@@ -324,16 +280,16 @@ def touch(i, j, turn, graphs, free, most_pairs, found, n_keys, touched):
 
 
 @inner
-def push_all(some, found, heap, numbers, size, alpha, threshold):
-    """Put the pairs ``some`` whose scores are above the threshold into the heap, which grows."""
+def push_all(some, found, heap, alpha, threshold):
+    """Put the pairs ``some`` whose scores are above the threshold into the heap.
+
+    It is ordered by score, static score, then the pair.
+    """
     for number in some:
-        score = (1.0 - alpha) * found.static[number] + alpha * found.graph[number]
+        static = found.static[number]
+        score = (1.0 - alpha) * static + alpha * found.graph[number]
         if score > threshold:
-            if size == len(heap):
-                heap, numbers = grown(heap, 2 * size), grown(numbers, 2 * size)
-            push(heap, numbers, size, score, number, found.static, found.keys)
-            size += 1
-    return heap, numbers, size
+            heappush(heap, (-score, -static, found.keys[number], np.int64(number)))
 
 
 @inner
@@ -384,21 +340,16 @@ def align(seeds, suggested, graphs, text, smoothing, weights, limits):
         if free[0][i] and free[1][j]:
             n_keys = max(n_keys, find_or_add(found, n_keys, i * n2 + j) + 1)
     static_scores(found.keys[:n_keys], n2, text, beta, smoothing, found.static)
-    heap, numbers, size = push_all(
-        np.arange(n_keys).astype(np.int32), found, np.empty(1024),
-        np.empty(1024, dtype=np.int32), 0,
-        alpha, threshold,
-    )  # fmt: skip
-    while size > 0 and heap[0] > threshold and n_matches < limits[0]:
-        number, score = numbers[0], heap[0]
-        pop(heap, numbers, size, found.static, found.keys)
-        size -= 1
-        i, j = found.keys[number] // n2, found.keys[number] % n2
+    heap = [(0.0, 0.0, n2, n2) for _ in range(0)]  # its type
+    push_all(np.arange(n_keys).astype(np.int32), found, heap, alpha, threshold)
+    while len(heap) > 0 and n_matches < limits[0]:
+        loss, _, key, number = heappop(heap)
+        i, j = key // n2, key % n2
         if not (free[0][i] and free[1][j]):
             continue
         free[0][i], free[1][j] = False, False
         matches[n_matches, 0], matches[n_matches, 1] = i, j
-        terms[n_matches, 0], terms[n_matches, 1] = score, found.graph[number]
+        terms[n_matches, 0], terms[n_matches, 1] = -loss, found.graph[number]
         n_matches += 1
         if alpha == 0.0:
             continue
@@ -408,9 +359,7 @@ def align(seeds, suggested, graphs, text, smoothing, weights, limits):
         )
         n_skipped += n_left
         static_scores(found.keys[n_known:n_keys], n2, text, beta, smoothing, found.static[n_known:])
-        heap, numbers, size = push_all(
-            touched[:n_touched], found, heap, numbers, size, alpha, threshold
-        )
+        push_all(touched[:n_touched], found, heap, alpha, threshold)
     return matches[:n_matches], terms[:n_matches], (n_keys, n_skipped)
 
 

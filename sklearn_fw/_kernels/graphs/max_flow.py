@@ -413,16 +413,6 @@ def flip_losses(arcs, sink, nodes, fix, losses):
 
 
 @njit
-def score_of(unary, tables, edge_table, edges, labels):
-    total = 0.0
-    for i in range(unary.shape[0]):
-        total += unary[i, labels[i]]
-    for e in range(edges.shape[0]):
-        total += tables[edge_table[e], labels[edges[e, 0]], labels[edges[e, 1]]]
-    return total
-
-
-@njit
 def fusion(
     unary, tables, edge_table, edges, zero, one, rounding, arc, sister, residual, excess, crossed
 ):  # fmt: skip

@@ -5,69 +5,13 @@ Shared conventions: edges are sorted by their lower node, and edge ``e`` scores
 same tables transposed, so that either end reads rows. The edges of node ``i`` are
 ``edge[start[2 * i]:start[2 * i + 2]]`` and lead to the nodes ``other``, first those to lower nodes,
 from ``start[2 * i + 1]`` on those to higher ones. Node ``i`` has the states below ``n_states[i]``,
-none if that is 0. ``-inf`` forbids, in ``unary`` a state and in ``tables`` a pair.
+none if that is 0. ``-inf`` forbids, in ``unary`` a state and in ``tables`` a pair. ``potts`` holds
+the score of equal states and that of all others of each table, NaN where there are more scores.
 """
 
 import numpy as np
 
 from .._jit import inner, njit
-
-
-@njit
-def orient_tables(tables, edge_table, flipped, oriented):
-    """Write ``tables[edge_table[e]]`` into ``oriented[0, e]`` and transposed into ``[1, e]``.
-
-    Where ``flipped[e]`` the two change places.
-    """
-    width = tables.shape[1]
-    for e in range(edge_table.size):
-        table = tables[edge_table[e]]
-        side = 1 if flipped[e] else 0
-        for j in range(width):
-            for k in range(width):
-                oriented[side, e, j, k] = table[j, k]
-                oriented[1 - side, e, k, j] = table[j, k]
-
-
-@njit
-def total_size(unary, tables, edge_table, n_states, start, edge, other):
-    """Sum over nodes and edges of the largest absolute score of states that are not forbidden."""
-    total = 0.0
-    for i in range(unary.shape[0]):
-        n = n_states[i]
-        largest = 0.0
-        for j in range(n):
-            if unary[i, j] > -np.inf:
-                largest = max(largest, abs(unary[i, j]))
-        total += largest
-        for h in range(start[2 * i + 1], start[2 * i + 2]):
-            table = tables[0, edge_table[edge[h]]]
-            largest = 0.0
-            for j in range(n):
-                for k in range(n_states[other[h]]):
-                    if unary[i, j] + unary[other[h], k] + table[j, k] > -np.inf:
-                        largest = max(largest, abs(table[j, k]))
-            total += largest
-    return total
-
-
-@njit
-def equal_and_other(tables):
-    """The score of equal states and that of all other pairs of each table: (n_tables, 2).
-
-    NaN where a table has more than these two (Potts) numbers.
-    """
-    n_tables, width = tables.shape[:2]
-    two = np.empty((n_tables, 2))
-    for t in range(n_tables):
-        equal = tables[t, 0, 0]
-        different = tables[t, 0, 1] if width > 1 else equal
-        two[t, 0], two[t, 1] = equal, different
-        for j in range(width):
-            for k in range(width):
-                if tables[t, j, k] != (equal if j == k else different):
-                    two[t, 0] = two[t, 1] = np.nan
-    return two
 
 
 @inner
@@ -103,7 +47,6 @@ def trws_sweep(
 ):  # fmt: skip
     """One pass of sequential reweighted messages through all nodes: returns (bound, value).
 
-    ``potts`` holds the `equal_and_other` of the tables.
     ``messages`` (n_edges, width) holds for every edge the message to the end that this pass meets
     first and receives the message to the other end; the next pass has to go the other way.
     ``bound`` is what the pass before returned, and ``tops`` (n_nodes,) the parts of that sum.
@@ -209,7 +152,7 @@ def icm_sweep(
 
     Better means fewer forbidden parts, then a larger sum of the others. A node without states
     keeps its label. After a change the neighbors in ``waiting`` (n_nodes,) wait for their turn, in
-    this pass or in the next one. ``potts`` holds the `equal_and_other` of the tables.
+    this pass or in the next one.
     """
     n_nodes, width = unary.shape
     n_forbidden, total = np.empty(width, np.int64), np.empty(width)
@@ -257,7 +200,6 @@ def max_product_sweep(
 ):  # fmt: skip
     """One pass of messages through all nodes; returns (value, largest change of a message).
 
-    ``potts`` holds the `equal_and_other` of the tables.
     ``messages[0, e]`` (2, n_edges, width) goes to the lower node of edge e and ``messages[1, e]``
     to the higher one; their maximum is 0. Each node sends along edges that lead ahead, from what it
     has received by then, mixed with ``damping`` of what it sent before. ``labels`` receives the

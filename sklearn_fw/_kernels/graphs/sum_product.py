@@ -196,21 +196,6 @@ def total(numbers):
     return result
 
 
-@njit
-def range_of_sums(rows):
-    """Smallest and largest of 1 and the sums of the rows (n, m); NaN if any is."""
-    least, largest = 1.0, 1.0
-    for i in range(rows.shape[0]):
-        found = total(rows[i])
-        if not found >= least:
-            least = found
-        if not found <= largest:
-            largest = found
-        if found != found:
-            break
-    return least, largest
-
-
 @inner
 def draw(weights, uniform):
     """The state at a fraction ``uniform`` of the sum of the weights; never one of weight zero."""
@@ -413,16 +398,6 @@ def tree_marginals_batch(
         )
         first = last
     return values
-
-
-@njit
-def tree_marginals(scores, edges, edge_table, tables, node, edge):
-    """The same for one forest; returns its log-partition."""
-    none, n_edges = np.zeros(1, np.int64), np.full(1, edges.shape[0])
-    node_start = np.array([0, scores.shape[0]])
-    return tree_marginals_batch(
-        scores, node_start, none, n_edges, edges, edge_table, tables, node, edge
-    )[0]
 
 
 @njit

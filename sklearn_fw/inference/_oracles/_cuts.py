@@ -473,7 +473,10 @@ class CutMoves(GraphOracle):
     def _argmax(self, scores, start):
         swaps = self.move == "swap"
         labels = first_labels(scores, start)
-        search = Fusions(scores, self._plan(scores), labels)
+        soft, best = softened(scores), labels  # what is forbidden is left first
+        value, allowed = soft.value(best), scores.unary > -np.inf
+        nodes = np.arange(len(labels))
+        problem = *arrays_of(soft), *self._plan(scores)
         moves = range(scores.n_states)
         if swaps:
             moves = [(a, b) for a in moves for b in range(a)]
@@ -483,13 +486,18 @@ class CutMoves(GraphOracle):
         for turn in range(self.max_iter * len(moves)):
             if left == 0 or time_left() <= 0.0:
                 break
-            changed = search.fuse(*pair(moves[turn % len(moves)], search.labels))
-            left = len(moves) - 1 if changed else left - 1
+            ends = pair(moves[turn % len(moves)], best)
+            zero, one = (np.where(allowed[nodes, end], end, best) for end in ends)
+            mixed = best if np.array_equal(zero, one) else _fused(problem, best, zero, one)
+            mixed_value = soft.value(mixed)
+            left -= 1
+            if mixed_value > value:
+                best, value, left = mixed, mixed_value, len(moves) - 1
         # Penalties and sums are rounded in the search: a worse answer is none.
-        value, first = scores.value(search.labels), scores.value(labels)
+        value, first = scores.value(best), scores.value(labels)
         if value < first:
             return labels, first, np.inf
-        return search.labels, value, np.inf
+        return best, value, np.inf
 
 
 def _expansion(state, labels):
@@ -502,40 +510,21 @@ def _swap(states, labels):
     return tuple(np.where(taken, np.int32(state), labels) for state in states)
 
 
-class Fusions:
-    def __init__(self, scores, plan, labels):
-        self._allowed = scores.unary > -np.inf
-        edges, *self._arcs = plan
-        # What is forbidden is left first.
-        self._scores = *arrays_of(softened(scores)), edges
-        self.labels = labels
-        self.value = max_flow.score_of(*self._scores, labels)
-
-    def fuse(self, zero, one):
-        """Take the best mixture of two labelings if it is better; returns whether it is."""
-        nodes = np.arange(len(zero))
-        one = np.where(self._allowed[nodes, one], one, self.labels)
-        zero = np.where(self._allowed[nodes, zero], zero, self.labels)
-        if np.array_equal(zero, one):
-            return False
-        first, head, sister, arc = self._arcs
-        residual, excess = np.empty(len(head)), np.empty(len(zero))
-        crossed = np.empty(len(arc), bool)
-        n_crossed = max_flow.fusion(
-            *self._scores, zero, one, ROUNDING, arc, sister, residual, excess, crossed
-        )
-        if n_crossed:
-            fixed, loss = np.full(len(zero), -1), residual[arc]
-            form = SwitchForm(0.0, -excess, loss, loss, crossed, fixed, 0.0)
-            side, _ = roof_dual(form, self._scores[-1])
-            side = np.where(side < 0, self.labels == one, side)
-        else:
-            arcs = max_flow.Arcs(first, head, sister, residual, excess)
-            max_flow.max_flow(arcs)
-            side = max_flow.reaches_sink(arcs)
-        labels = np.where(side, one, zero)
-        value = max_flow.score_of(*self._scores, labels)
-        better = value > self.value and not np.array_equal(labels, self.labels)
-        if better:
-            self.labels, self.value = labels, value
-        return better
+def _fused(problem, labels, zero, one):
+    """The best mixture of two labelings, ``labels`` where it leaves a choice."""
+    *arrays, edges, first, head, sister, arc = problem
+    residual, excess = np.empty(len(head)), np.empty(len(labels))
+    crossed = np.empty(len(arc), bool)
+    n_crossed = max_flow.fusion(
+        *arrays, edges, zero, one, ROUNDING, arc, sister, residual, excess, crossed
+    )
+    if n_crossed:
+        fixed, loss = np.full(len(labels), -1), residual[arc]
+        form = SwitchForm(0.0, -excess, loss, loss, crossed, fixed, 0.0)
+        side, _ = roof_dual(form, edges)
+        side = np.where(side < 0, labels == one, side)
+    else:
+        arcs = max_flow.Arcs(first, head, sister, residual, excess)
+        max_flow.max_flow(arcs)
+        side = max_flow.reaches_sink(arcs)
+    return np.where(side, one, zero)

@@ -6,7 +6,7 @@ import numpy as np
 
 from ..._core import check
 from ..._core.oracle import Oracle
-from ..._core.scores import check_sums, floats, integers, is_forest
+from ..._core.scores import check_edges, check_sums, floats, integers, is_forest
 from ..._kernels import lazy
 
 distance_transform = lazy("graphs.distance_transform")
@@ -164,20 +164,8 @@ class PoseScores:
 
 
 def check_tree(edges, n_joints):
-    if edges.ndim != 2 or edges.shape[1] != 2 or edges.dtype.kind not in "iu":
-        raise ValueError(
-            f"edges must hold integers in an array of shape (n_edges, 2), got shape {edges.shape} "
-            f"and dtype {edges.dtype}"
-        )
-    if edges.size and (edges.min() < 0 or edges.max() >= n_joints):
-        raise ValueError(
-            f"edges must name joints 0 to {n_joints - 1}, got {edges.min()} to {edges.max()}"
-        )
-    if np.any(edges[:, 0] == edges[:, 1]) or not is_forest(edges, n_joints):
-        raise ValueError(
-            "edges must form a tree: they have a cycle (an edge from a joint to itself or a double "
-            "edge is one, too)"
-        )
+    if not is_forest(check_edges(edges, n_joints, "joints"), n_joints):
+        raise ValueError("edges must form a tree: they have a cycle (a double edge is one, too)")
 
 
 def check_positions(positions, name, n_joints, shape):

@@ -6,11 +6,9 @@ import numpy as np
 
 from ..._core import check
 from ..._core.oracle import Oracle, k_best_labelings
-from ..._core.packed import writable
 from ..._core.scores import allowed, arrays_of, count_labelings, expect_scores
 from ..._kernels import lazy
 
-sum_product = lazy("graphs.sum_product")
 tree = lazy("graphs.tree")
 
 PROBABILITY = 1e-9  # by which sums of probabilities may differ from one by rounding
@@ -131,18 +129,15 @@ def normalised(probabilities, what):
 
     Scores that are 1e16 times as large as others swallow those in sums, but not in differences.
     """
-    shape = len(probabilities), math.prod(probabilities.shape[1:])
-    rows = writable(probabilities.reshape(shape))
-    least, largest = sum_product.range_of_sums(rows)
-    if least >= 1.0 - PROBABILITY and largest <= 1.0 + PROBABILITY:
+    sums = probabilities.sum(axis=tuple(range(1, probabilities.ndim)), keepdims=True)
+    if np.all(np.abs(sums - 1.0) <= PROBABILITY):
         return probabilities
-    sums = rows.sum(axis=1)
     if not np.all((sums > 0.0) & (sums < np.inf)):
         raise ValueError(
             f"scores differ so much in size that probabilities of {what} are lost in rounding: "
             f"scale them, or use -inf for what is forbidden"
         )
-    return probabilities / sums.reshape(-1, *[1] * (probabilities.ndim - 1))
+    return probabilities / sums
 
 
 class Enumeration(GibbsInference):

@@ -64,12 +64,10 @@ class ICM(GraphOracle):
         return labels, scores.value(labels), np.inf
 
 
-def climb(problem, labels, max_iter=1000, potts=None):
-    if potts is None:
-        potts = message_passing.equal_and_other(problem.tables[0])
+def climb(problem, labels, max_iter=1000):
     waiting = np.ones(len(labels), bool)
     for _ in range(max_iter):
-        if not message_passing.icm_sweep(*problem, potts, labels, waiting):
+        if not message_passing.icm_sweep(*problem, labels, waiting):
             break
 
 
@@ -253,7 +251,7 @@ def _search(problem, labels, n_rounds, state):
     sums = np.zeros(problem.unary.shape)
     while n_rounds > 0 and time_left() > 0.0:
         # Sums are kept by differences, whose rounding adds up.
-        local_search.gather_sums(*problem, labels, sums)
+        local_search.gather_sums(*problem[:-1], labels, sums)
         n = min(n_rounds, ROUNDS_AT_ONCE)
-        local_search.search(*problem, labels, sums, 0.0, n, state)
+        local_search.search(*problem[:-1], labels, sums, 0.0, n, state)
         n_rounds -= n

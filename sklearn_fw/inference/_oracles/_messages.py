@@ -9,8 +9,18 @@ import numpy as np
 
 from ..._core import check
 from ..._core.budget import time_left
+from ..._core.scores import arrays_of
 from ..._kernels import lazy
-from ._adjacency import GraphOracle, PlanCache, adjacency, first_labels, prepare, settled
+from ._adjacency import (
+    GraphOracle,
+    PlanCache,
+    adjacency,
+    first_labels,
+    prepare,
+    settled,
+    total_size,
+    without_impossible_pairs,
+)
 from ._local_search import climb
 
 message_passing = lazy("graphs.message_passing")
@@ -82,7 +92,7 @@ class TRWS(GraphOracle):
 
     def _pass(self, scores, start):
         incumbent = Incumbent(scores, self._plan(scores), start)
-        relaxation = Relaxation(incumbent.problem, incumbent.potts)
+        relaxation = Relaxation(incumbent.problem)
         for _ in range(self.max_iter):
             before = relaxation.bound
             for labels, value in relaxation.iterate():
@@ -97,10 +107,9 @@ class TRWS(GraphOracle):
 class Incumbent:
     def __init__(self, scores, plan, start=None):
         self.problem = prepare(scores, plan)
-        self.potts = message_passing.equal_and_other(self.problem.tables[0])
         # A few errors for each number, and those of adding up all nodes.
         error = (32 + scores.n_nodes) * float(np.finfo(np.float64).eps)
-        self.rounding = error * message_passing.total_size(*self.problem)
+        self.rounding = error * total_size(*arrays_of(without_impossible_pairs(scores)))
         self._scores = scores
         self._record = -np.inf
         self.labels = first_labels(scores, start)
@@ -115,7 +124,7 @@ class Incumbent:
 
     def _climb(self, labels):
         labels = labels.copy()
-        climb(self.problem, labels, potts=self.potts)
+        climb(self.problem, labels)
         value = self._scores.value(labels)
         if value > self.value:
             self.labels, self.value = labels, value
@@ -136,11 +145,10 @@ class Relaxation:
     i. States that cannot be part of a labeling of interest become forbidden in ``unary``.
     """
 
-    def __init__(self, problem, potts=None):
+    def __init__(self, problem):
         n_nodes, width = problem.unary.shape
         self.unary = problem.unary.copy()
-        potts = message_passing.equal_and_other(problem.tables[0]) if potts is None else potts
-        self._fixed = (*problem[1:], potts)
+        self._fixed = problem[1:]
         self._messages = np.zeros((len(problem.edge_table), width))
         self._tops = np.zeros(n_nodes)
         self.bounds = np.empty((n_nodes, width))
@@ -238,7 +246,7 @@ class MaxProduct(GraphOracle):
             changes = []
             for upwards in (True, False):
                 value, change = message_passing.max_product_sweep(
-                    *problem, incumbent.potts, messages, labels, float(self.damping), upwards
+                    *problem, messages, labels, float(self.damping), upwards
                 )
                 incumbent.offer(labels, value)
                 changes.append(change)
@@ -332,7 +340,7 @@ class BranchAndBound(GraphOracle):
     def _search(self, scores, start, end):
         max_nodes = np.inf if self.max_nodes is None else self.max_nodes
         search = _Search(scores, self._plan(scores), start)
-        search.explore(Relaxation(search.incumbent.problem, search.incumbent.potts), self.max_iter)
+        search.explore(Relaxation(search.incumbent.problem), self.max_iter)
         while search.open and search.n_nodes < max_nodes and perf_counter() < end:
             search.explore(search.open.pop()[1], self.node_iter)
         logger.debug("branch and bound: %d subproblems, %d left", search.n_nodes, len(search.open))

@@ -96,10 +96,11 @@ class TreeMaxProduct(GibbsInference):
         return tree.tree_top_k(*self._forest(scores), k)
 
     def _sums(self, scores, marginals):
-        forest, n_states = self._forest(scores), scores.n_states
+        (unary, *graph), n_states = self._forest(scores), scores.n_states
         node = np.empty((scores.n_nodes if marginals else 0, n_states))
         edge = np.empty((scores.n_edges if marginals else 0, n_states, n_states))
-        value = sum_product.tree_marginals(*forest, node, edge)
+        only = np.array([0, len(unary)]), np.zeros(1, np.int64), np.array([scores.n_edges])
+        value = sum_product.tree_marginals_batch(unary, *only, *graph, node, edge).item()
         if marginals:
             edge = self._undirected(edge, scores)
         return node, edge, value
