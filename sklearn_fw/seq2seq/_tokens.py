@@ -78,6 +78,10 @@ class Inputs:
     def take(self, index):
         return Inputs([self.arrays[i] for i in index])
 
+    def n_cells(self, most):
+        """Most tokens of each output; ``most`` is None where they are as long as inputs."""
+        return self.lengths if most is None else np.full(len(self), most)
+
     def padded(self):
         """All in one array with zeros behind their ends."""
         first = self.arrays[0]

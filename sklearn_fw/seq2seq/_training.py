@@ -208,9 +208,7 @@ class Training(IterativeMethod):
     def _look(self):
         """Decode what is held out, and keep the weights if they are the best so far."""
         pairs, updates = self.held_out, self.updates
-        most = self._max_length
-        n_cells = pairs.lengths if most is None else np.full(len(pairs), most)
-        made = decode(updates.network, pairs.inputs, n_cells, pairs.end)
+        made = decode(updates.network, pairs.inputs, self._max_length, pairs.end)
         outputs = [written(own, updates.classes, true) for own, true in zip(made, pairs.y)]
         losses = task_losses_of(updates.task_loss, pairs.y, outputs)
         self._last = float(np.average(losses, weights=pairs.weight))
@@ -241,15 +239,15 @@ def chunks(n, size=MOST_EVALUATED):
     return (range(begin, min(begin + size, n)) for begin in range(0, n, size))
 
 
-def decode(network, inputs, n_cells, end):
+def decode(network, inputs, most, end):
     """Greedy outputs as numbers of tokens, without the one that ends them."""
     found = []
     with network.inference():
-        for own in chunks(len(inputs)):
-            state, scores = network.start(inputs.take(own))
+        for own in map(inputs.take, chunks(len(inputs))):
+            state, scores = network.start(own)
             first = network.choose(scores)
             is_over = first == (-1 if end is None else end)
-            n_left = np.where(is_over, 0, n_cells[own] - 1)
+            n_left = np.where(is_over, 0, own.n_cells(most) - 1)
             rest, n_rest, _ = finish(network, state, first, n_left, end)
             rows = zip(np.column_stack([first, rest]), np.where(is_over, 0, 1 + n_rest))
             found += [row[:n] for row, n in rows]

@@ -370,11 +370,6 @@ class SeaRNNTransducer(CallbackSupportMixin, Estimator):
         check_is_fitted(self)
         return self._reader.read(X, is_training)
 
-    def _n_cells(self, inputs):
-        if self.max_length_ is None:
-            return inputs.lengths
-        return np.full(len(inputs), self.max_length_)
-
     @property
     def _end(self):
         return None if self.max_length_ is None else len(self.classes_)
@@ -400,7 +395,7 @@ class SeaRNNTransducer(CallbackSupportMixin, Estimator):
         if check.integer(self.beam_size, "beam_size", 1) > 1:
             made = [outputs[0] for outputs, _ in self._beams(inputs, self.beam_size)]
         else:
-            codes = trainer.decode(self._fitted_network(), inputs, self._n_cells(inputs), self._end)
+            codes = trainer.decode(self._fitted_network(), inputs, self.max_length_, self._end)
             made = [self._written(own) for own in codes]
         made = _column(made)
         warn_of_scorer(made)
@@ -428,7 +423,7 @@ class SeaRNNTransducer(CallbackSupportMixin, Estimator):
 
     def _beams(self, inputs, width):
         network, found = self._fitted_network(), []
-        n_cells = self._n_cells(inputs)
+        n_cells = inputs.n_cells(self.max_length_)
         with network.inference():
             for own in trainer.chunks(len(inputs), max(1, trainer.MOST_EVALUATED // width)):
                 beams = beam_search(network, inputs.take(own), n_cells[own], width, self._end)
@@ -458,7 +453,7 @@ class SeaRNNTransducer(CallbackSupportMixin, Estimator):
         inputs, found = self._inputs(X), []
         for own in trainer.chunks(len(inputs)):
             part = inputs.take(own)
-            n_cells = self._n_cells(part)
+            n_cells = part.n_cells(self.max_length_)
             learned = np.zeros((len(part), int(n_cells.max())), bool)
             targets = np.zeros(learned.shape, np.int64)
             shares, rolled = self._shares(part, targets, n_cells, learned)
