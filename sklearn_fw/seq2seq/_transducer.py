@@ -20,7 +20,7 @@ from .._core.torch import import_torch
 from .._core.warnings import warn_of_scorer
 from ..task_losses import resolve_task_loss
 from . import _training as trainer
-from ._costs import task_losses_of, written
+from ._costs import loss_for, task_losses_of, written
 from ._engine import beam_search, priced, roll_in
 from ._losses import LOSSES
 from ._network import Network
@@ -318,14 +318,8 @@ class SeaRNNTransducer(CallbackSupportMixin, Estimator):
         is_free = self.max_length_ is not None
         if check.is_auto(self.task_loss):
             return resolve_task_loss("edit" if is_free else "hamming")
-        loss = resolve_task_loss(self.task_loss)
-        if is_free and loss.decomposes and not loss._has_value:
-            raise ValueError(
-                f"task_loss {type(loss).__name__} compares outputs of one length, and outputs end "
-                f"where the network says: take task_loss='edit', or output_length='fixed' where "
-                f"outputs are as long as inputs"
-            )
-        return loss
+        remedy = ", or output_length='fixed' where outputs are as long as inputs"
+        return loss_for(self.task_loss, is_free, remedy)
 
     def _new_network(self):
         settings, is_free = self._network_settings, self.max_length_ is not None
