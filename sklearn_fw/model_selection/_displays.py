@@ -102,9 +102,7 @@ class RegularizationPathDisplay(Display):
         scores = None
         if X is not None:
             what = f"the result of score_path of {type(path).__name__}"  # maybe a class of the user
-            scores = check.array(path.score_path(X, y, at=values.copy()), what)
-            if scores.shape != values.shape:
-                raise ValueError(f"{what} must have shape {values.shape}, got {scores.shape}")
+            scores = check.shaped(path.score_path(X, y, at=values.copy()), what, len(values))
         norms = [np.linalg.norm(coef) for coef in coefs]  # one at a time: they can be large
         gaps = None if np.isnan(gaps).all() else gaps
         coefs = None if path.grid_option is None else path.coefs_
