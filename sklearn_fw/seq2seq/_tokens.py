@@ -5,6 +5,7 @@ from numbers import Integral
 import numpy as np
 
 from .._core import check
+from .._core.packed import objects
 from ..task_losses import tokens_of
 
 LONGER = 1.5  # than the longest output of fit: where outputs without an end are cut
@@ -232,7 +233,7 @@ def _array(tokens):
         array = np.array(tokens)
         if array.tolist() == tokens:
             return array
-    return np.fromiter(tokens, dtype=object, count=len(tokens))
+    return objects(tokens)
 
 
 # ---- lengths of outputs --------------------------------------------------------------------------

@@ -14,6 +14,7 @@ from .._core.budget import time_budget
 from .._core.callbacks import CallbackSupportMixin, FitTasks, with_callbacks
 from .._core.estimator import Estimator
 from .._core.loop import drive, get_logger
+from .._core.packed import objects
 from .._core.parameters import check_parameters
 from .._core.result import Outcome, Status
 from .._core.torch import import_torch
@@ -391,7 +392,7 @@ class SeaRNNTransducer(CallbackSupportMixin, Estimator):
         else:
             codes = trainer.decode(self._fitted_network(), inputs, self.max_length_, self._end)
             made = [self._written(own) for own in codes]
-        made = _column(made)
+        made = objects(made)
         warn_of_scorer(made)
         return made
 
@@ -413,7 +414,7 @@ class SeaRNNTransducer(CallbackSupportMixin, Estimator):
         """
         check.integer(k, "k", 1)
         outputs, logs = zip(*self._beams(self._inputs(X), int(k)), strict=True)
-        return _column(outputs), _column(logs)
+        return objects(outputs), objects(logs)
 
     def _beams(self, inputs, width):
         network, found = self._fitted_network(), []
@@ -452,7 +453,7 @@ class SeaRNNTransducer(CallbackSupportMixin, Estimator):
             targets = np.zeros(learned.shape, np.int64)
             shares, rolled = self._shares(part, targets, n_cells, learned)
             found += [own[:n] for own, n in zip(np.exp(shares), rolled.lengths)]
-        return _column(found)
+        return objects(found)
 
     def score_samples(self, X, y):
         """Logarithms of the probabilities of outputs.
@@ -516,7 +517,7 @@ class SeaRNNTransducer(CallbackSupportMixin, Estimator):
         costs = pairs.costs(self.task_loss_, draws.settings.reference, self.classes_)
         with network.inference():
             found = priced(network, pairs.inputs, targets, pairs.n_cells, costs, draws, self._end)
-        return _column(found.costs)
+        return objects(found.costs)
 
     def task_losses(self, X, y):
         """Task loss of the prediction of every sample.
@@ -573,8 +574,3 @@ class SeaRNNTransducer(CallbackSupportMixin, Estimator):
 
     def __sklearn_is_fitted__(self):
         return hasattr(self, "state_dict_")
-
-
-def _column(items):
-    """Objects in an array of one axis."""
-    return np.fromiter(items, dtype=object, count=len(items))
