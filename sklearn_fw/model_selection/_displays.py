@@ -135,7 +135,7 @@ class RegularizationPathDisplay(Display):
         label = check_label(self.name if name is None else name)
         self.lines_ = {}
         for panel, curve in zip(self.axes_, curves):
-            self.lines_[curve] = self._draw(panel, curve, data[curve], label, kwargs)
+            self.lines_[curve] = self._draw(panel, curve, values, data[curve], label, kwargs)
             panel.set_ylabel(CURVES[curve])
             if label is not None:
                 panel.legend()
@@ -161,9 +161,8 @@ class RegularizationPathDisplay(Display):
             data["coef"] = coefs[:, shown[size[shown] > 0]]
         return data
 
-    def _draw(self, panel, curve, data, label, kwargs):
+    def _draw(self, panel, curve, values, data, label, kwargs):
         """One curve with its axes; the lines of several coefficients share one label."""
-        values = check_values(self.values, "values")
         few = len(values) < 50 and self.breakpoints is None
         style = {"marker": "." if few and curve != "coef" else None}
         if self.breakpoints is not None and curve == "gap":
