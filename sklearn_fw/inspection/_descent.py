@@ -304,11 +304,11 @@ class Influence(Rows):
         sides = self._within(np.array(sides))
         size = np.linalg.norm(sides, axis=1)
         size[len(groups) :] = size.max()
-        found, progress = conjugate_gradients(
+        found, (n_iter, left, least) = conjugate_gradients(
             self._times_hessian, sides, tol=SMALL, max_iter=MOST_ITERATIONS, size=size
         )
-        _tell(progress, self.damping)
-        if self.ridge is not None and progress.curvature > 0.0:
+        _tell(n_iter, left, least, self.damping)
+        if self.ridge is not None and least > 0.0:
             self._check_minimum(float(sides[-1] @ found[-1]) / 2.0)
         out = np.empty((len(groups), *self.X.shape))
         for rows, _, by_inputs in self._tangents(-found[: len(groups)]):
@@ -369,9 +369,8 @@ def _two_outputs(layers, ridge):
     return [*layers[:-1], last], [*ridge[:-1], above]
 
 
-def _tell(progress, damping):
+def _tell(n_iter, left, least, damping):
     """Warn of systems that were not solved."""
-    n_iter, left, least = progress
     if least <= 0.0:
         warn(
             f"the objective is no minimum: it has curvature {least:.2g} in some direction with "
