@@ -1,18 +1,13 @@
 """Linear systems of a matrix that is known by its products."""
 
-from typing import NamedTuple
-
 import numpy as np
 
 
-class Progress(NamedTuple):
-    n_iter: int
-    residual: float  # the largest, relative to the size asked for
-    curvature: float  # the least one of a unit direction
-
-
 def conjugate_gradients(times, B, *, tol, max_iter, size=None, scale=1.0):
-    """Solve ``H a = b`` for each row b of B together, with a symmetric H: (solutions, `Progress`).
+    """Solve ``H a = b`` for each row b of B together, with a symmetric H.
+
+    Returns the solutions, and a tuple of the iterations, the largest residual relative to its size,
+    and the least curvature of a unit direction.
 
     ``times`` gives the product of H with each row of an array. A system stops where the norm
     ``sqrt(r @ (scale * r))`` of its residual is at most ``tol * size``, or where a direction has no
@@ -39,4 +34,4 @@ def conjugate_gradients(times, B, *, tol, max_iter, size=None, scale=1.0):
         on = on[np.sqrt(new) > tol * size[on]]
         n_iter += 1
     left = np.sqrt(squares) / np.where(size > 0.0, size, 1.0)
-    return A, Progress(n_iter, float(left.max(initial=0.0)), least)
+    return A, (n_iter, float(left.max(initial=0.0)), least)

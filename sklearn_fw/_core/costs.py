@@ -77,7 +77,12 @@ class Truth(NamedTuple):
         values : array-like of shape (n_nodes,)
             Numbers.
         """
-        return _sums(check.array(values, "values"), self.node_start)
+        values, start = check.array(values, "values"), self.node_start
+        full = np.flatnonzero(self.lengths)  # reduceat gives a value where there is none to add
+        sums = np.zeros(len(start) - 1)
+        if len(full):
+            sums[full] = np.add.reduceat(values, start[full])
+        return sums
 
 
 class NodeCosts(NamedTuple):
@@ -211,11 +216,3 @@ def _check_costs(costs, truth, name):
         raise ValueError(f"{name} must be zero for the true state, got {true.max()} at node {t}")
     whole = check.moderate(costs.whole, f"whole of {name}")
     return NodeCosts(factor, table, row.astype(np.int32, copy=False), whole)
-
-
-def _sums(values, start):
-    full = np.flatnonzero(np.diff(start))  # reduceat gives a value where there is nothing to add
-    sums = np.zeros(len(start) - 1)
-    if len(full):
-        sums[full] = np.add.reduceat(values, start[full])
-    return sums

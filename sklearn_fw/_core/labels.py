@@ -1,5 +1,6 @@
 """Outputs made of labels, and links between two sets of things: flattened and checked."""
 
+import math
 from collections.abc import Hashable
 
 import numpy as np
@@ -21,7 +22,7 @@ def check_pairs(y_true, y_pred):
             f"sample {i} has {_describe(shapes[0][i])} in y_true but {_describe(shapes[1][i])} in "
             "y_pred"
         )
-    lengths = np.array([_size(shape) for shape in shapes[0]], dtype=np.int64)
+    lengths = np.array([math.prod(shape) for shape in shapes[0]], dtype=np.int64)
     _refuse_missing(flat, lengths)
     return flat, lengths, shapes[0]
 
@@ -92,10 +93,6 @@ def _is_no_label(label):
 
 def _nested(part):
     return bool(part) and isinstance(part[0], (list, tuple, np.ndarray))
-
-
-def _size(shape):
-    return int(np.prod(shape))
 
 
 def _describe(shape):

@@ -336,9 +336,7 @@ def _number(value, name):
 
 
 def _probabilities(array, shape, name):
-    array = check.array(array, name)
-    if array.shape != shape:
-        raise ValueError(f"{name} must have shape {shape}, got {array.shape}")
+    array = check.shaped(array, name, *shape)
     sums = array.sum(axis=tuple(range(1, len(shape))))
     if np.any(array < -PROBABILITY) or np.any(np.abs(sums - 1.0) > PROBABILITY):
         raise ValueError(f"{name} must hold probabilities that sum to one")

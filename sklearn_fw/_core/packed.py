@@ -137,10 +137,7 @@ class Packed:
             )
         if copy is False:
             raise ValueError("a Packed becomes an array only by a copy of its list of blocks")
-        out = np.empty(len(self), dtype=object)
-        for i, block in enumerate(self):
-            out[i] = block
-        return out
+        return objects(self)
 
     def __repr__(self):
         kind = type(self.values).__name__
@@ -287,6 +284,11 @@ def length_of(items, name):
         raise ValueError(f"{name} must not be None")
     shape = check.samples(items, name)
     return shape[0] if shape is not None else len(items)
+
+
+def objects(items):
+    """A vector of objects, where numpy would join arrays and tuples of one length."""
+    return np.fromiter(items, dtype=object, count=len(items))
 
 
 def take(items, index):

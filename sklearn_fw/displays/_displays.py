@@ -337,10 +337,8 @@ class ScreeDisplay(Display):
                 f"values must have shape (n_values,) and numbers above zero, got {self.values!r}"
             )
         values = -np.sort(-values[values > 0.0])
-        if self.noise_floor is not None:
-            check.not_negative(self.noise_floor, "noise_floor")
-        if self.n_components is not None:
-            check.integer(self.n_components, "n_components", 0)
+        check.optional(check.not_negative)(self.noise_floor, "noise_floor")
+        check.optional(check.at_least(0))(self.n_components, "n_components")
         if not isinstance(self.value_name, str):
             raise TypeError(f"value_name must be text, got {self.value_name!r}")
         label = check_label(self.name if name is None else name)

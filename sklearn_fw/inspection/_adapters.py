@@ -33,10 +33,8 @@ def away(objective, target):
         if objective == "loss":
             found = softmax(scores, axis=1)
         else:
-            others = scores.copy()
-            others[lines, t] = -np.inf
-            best = np.argsort(-others, axis=1, kind="stable")[:, rank]
             found = np.zeros_like(scores)
+            best = np.argsort(-others_of(scores, t), axis=1, kind="stable")[:, rank]
             found[lines, best] = 1.0
         found[lines, t] -= 1.0
         return found
@@ -44,8 +42,18 @@ def away(objective, target):
     return weights
 
 
+def others_of(scores, own):
+    """The scores, with -inf for those of the own classes."""
+    others = scores.copy()
+    others[np.arange(len(own)), own] = -np.inf
+    return others
+
+
 class Adapter:
     """A fitted classifier without known gradients.
+
+    Subclasses have ``vjp(X, weights)``, gradients by the inputs of weighted sums of scores, with
+    weights that are a function of the scores.
 
     ``kind`` is the source of gradients: "linear", "network", "torch", "own", "numeric", or
     None; ``classes`` are in the order of the scores, or None.
@@ -70,10 +78,6 @@ class Adapter:
             if callable(getattr(self.estimator, method, None)) and not is_votes:
                 return scores_by(self.estimator, X, method, len(self.classes))
         return None
-
-    def vjp(self, X, weights):
-        """Gradients of weighted sums of scores by the inputs; weights is a function of scores."""
-        raise NotImplementedError
 
     def ascent(self, X, target, objective):
         """Directions away from the targets, numbers of classes, as an array like X."""
@@ -211,7 +215,16 @@ def find_adapter(estimator, X, gradient, radius):
     "auto" takes one with known gradients, or one without; "analytic" and "numeric" require theirs.
     """
     if gradient == "numeric":
-        return _numeric(estimator, X, radius)
+        if is_torch_module(estimator):
+            raise ValueError("gradient must be 'auto' or 'analytic' for a torch.nn.Module")
+        found = NumericAdapter(estimator, 1e-4 * np.asarray(radius))
+        if found.scores(X[:1]) is None:
+            raise ValueError(
+                f"estimator {type(estimator).__name__} has no scores of classes (decision_function "
+                "or predict_proba), of which gradient='numeric' takes differences: take "
+                "gradient='search'"
+            )
+        return found
     found = None if gradient == "search" else _known(estimator, X, radius)
     if found is not None:
         return found
@@ -221,17 +234,6 @@ def find_adapter(estimator, X, gradient, radius):
             f"steps before them, not {type(estimator).__name__}: take 'numeric' or 'search'"
         )
     return TorchAdapter(estimator, None) if is_torch_module(estimator) else Adapter(estimator)
-
-
-def _numeric(estimator, X, radius):
-    if is_torch_module(estimator):
-        raise ValueError("gradient must be 'auto' or 'analytic' for a torch.nn.Module")
-    if Adapter(estimator).scores(X[:1]) is None:
-        raise ValueError(
-            f"estimator {type(estimator).__name__} has no scores of classes (decision_function or "
-            "predict_proba), of which gradient='numeric' takes differences: take gradient='search'"
-        )
-    return NumericAdapter(estimator, 1e-4 * np.asarray(radius))
 
 
 def _known(estimator, X, radius):

@@ -7,6 +7,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression, Ridge
 
 from .._core import check
+from ._adapters import others_of
 from ._classifiers import NO_PROBABILITY
 
 # Rows that linear models are fitted to, and among which neighbors of other classes are sought.
@@ -136,7 +137,7 @@ class _Plane:
     def __init__(self, coef, own, scores):
         self.coef, self.own = coef, own
         self.n_looks = min(LOOKS, len(coef) - 1)
-        order = np.argsort(-_others(scores, own), axis=1, kind="stable")
+        order = np.argsort(-others_of(scores, own), axis=1, kind="stable")
         self.order = order[:, : self.n_looks]
 
     def way(self, rows, rank):
@@ -161,10 +162,4 @@ def _plane_of_labels(X, labels, guides):
 
 
 def _margins(scores, own):
-    return scores[np.arange(len(own)), own] - _others(scores, own).max(axis=1)
-
-
-def _others(scores, own):
-    others = scores.copy()
-    others[np.arange(len(own)), own] = -np.inf
-    return others
+    return scores[np.arange(len(own)), own] - others_of(scores, own).max(axis=1)

@@ -287,7 +287,13 @@ def memorization_curve(
         else:
             X = corrupt_inputs(X, share, per_feature=True, random_state=rng).X
         seed = int(rng.randint(2**31))
-        jobs += [_with(estimator, (X, y, *rest), param_name, value, seed) for value in values]
+        for value in values:
+            model, rows = estimator, slice(None)
+            if param_name == "train_size":
+                rows = np.random.RandomState(seed).permutation(len(X))[:value]
+            elif param_name is not None:
+                model = clone(estimator).set_params(**{param_name: value})
+            jobs.append((model, (X[rows], y[rows], *rest), seed))
     runs = parallel(n_jobs)(
         delayed(_track)(model, part, max_epochs, 1, radius, np.random.RandomState(seed), True)
         for model, part, seed in jobs
@@ -319,13 +325,3 @@ def _check_param(estimator, name, values, n):
     if not isinstance(name, str) or name not in estimator.get_params():
         raise ValueError(f"param_name must be 'train_size' or a parameter, got {name!r:.60}")
     return values
-
-
-def _with(estimator, data, name, value, seed):
-    """``(estimator, data, seed)`` of one run."""
-    X, y, *rest = data
-    if name == "train_size":
-        rows = np.random.RandomState(seed).permutation(len(X))[:value]
-        return estimator, (X[rows], y[rows], *rest), seed
-    model = estimator if name is None else clone(estimator).set_params(**{name: value})
-    return model, data, seed

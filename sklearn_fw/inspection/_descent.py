@@ -47,16 +47,14 @@ class Rows:
         if isinstance(estimator, Pipeline):
             self.model = estimator.steps[-1][1]
             for name, step in front_of(estimator):
-                X = self._go_through(name, step if fitted else clone(step).fit(X, y), X)
+                step = step if fitted else clone(step).fit(X, y)
+                rows = np.asarray(X, dtype=np.float64)
+                vjp = affine_vjp(step, rows, rows + rows.std(axis=0))
+                if vjp is None:
+                    raise ValueError(f"estimator: the step {name!r} is not affine")
+                self.steps.append((step, vjp))
+                X = step.transform(dressed(step, rows))
         self.X = np.asarray(X, dtype=np.float64)
-
-    def _go_through(self, name, step, X):
-        rows = np.asarray(X, dtype=np.float64)
-        vjp = affine_vjp(step, rows, rows + rows.std(axis=0))
-        if vjp is None:
-            raise ValueError(f"estimator: the step {name!r} is not affine, as derivatives need")
-        self.steps.append((step, vjp))
-        return step.transform(dressed(step, rows))
 
 
 class Run(Rows):
@@ -272,9 +270,6 @@ class Influence(Rows):
     def losses(self):
         return np.array([self.problem.loss(self.theta).mean()])
 
-    def _gradient(self, weight):
-        return self.problem.gradient(self.theta, slice(None), weight)
-
     def _tangents(self, V):
         """Rows and what they add, some rows at a time."""
         n = len(self.y)
@@ -301,18 +296,19 @@ class Influence(Rows):
     def derivatives(self, groups, direct):
         """Derivatives by the inputs, `(n_groups, n, ...)`, in a list: there is one time only."""
         n = len(self.y)
-        pairs = [self._gradient(weight) for weight in groups]
+        pairs = [self.problem.gradient(self.theta, slice(None), weight) for weight in groups]
         sides = [by_weights for by_weights, _ in pairs]
         if self.ridge is not None:
-            sides.append(self._gradient(np.full(n, 1.0 / n))[0] + self.ridge * self.theta)
+            mean, _ = self.problem.gradient(self.theta, slice(None), np.full(n, 1.0 / n))
+            sides.append(mean + self.ridge * self.theta)
         sides = self._within(np.array(sides))
         size = np.linalg.norm(sides, axis=1)
         size[len(groups) :] = size.max()
-        found, progress = conjugate_gradients(
+        found, (n_iter, left, least) = conjugate_gradients(
             self._times_hessian, sides, tol=SMALL, max_iter=MOST_ITERATIONS, size=size
         )
-        _tell(progress, self.damping)
-        if self.ridge is not None and progress.curvature > 0.0:
+        _tell(n_iter, left, least, self.damping)
+        if self.ridge is not None and least > 0.0:
             self._check_minimum(float(sides[-1] @ found[-1]) / 2.0)
         out = np.empty((len(groups), *self.X.shape))
         for rows, _, by_inputs in self._tangents(-found[: len(groups)]):
@@ -373,9 +369,8 @@ def _two_outputs(layers, ridge):
     return [*layers[:-1], last], [*ridge[:-1], above]
 
 
-def _tell(progress, damping):
+def _tell(n_iter, left, least, damping):
     """Warn of systems that were not solved."""
-    n_iter, left, least = progress
     if least <= 0.0:
         warn(
             f"the objective is no minimum: it has curvature {least:.2g} in some direction with "

@@ -68,9 +68,7 @@ class CriticalSampleDisplay(Display):
         x, y = check_vectors(None, shares=self.shares, ratios=self.ratios)
         name, ends = check_label(self.name), None
         if self.intervals is not None:
-            ends = check.array(self.intervals, "intervals")
-            if ends.shape != (len(x), 2):
-                raise ValueError(f"intervals must have shape ({len(x)}, 2), got {ends.shape}")
+            ends = check.shaped(self.intervals, "intervals", len(x), 2)
         self._axes(ax)
         labels = {"xlabel": "Radius (standard deviations)", "ylabel": "Critical sample ratio"}
         style = {"marker": "o", **kwargs}
@@ -234,9 +232,7 @@ class ClassSensitivityDisplay(Display):
         return cls(found.matrix, classes=found.classes).plot(ax, **kwargs)
 
     def plot(self, ax=None, **kwargs):
-        matrix = check.array(self.matrix, "matrix")
-        if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or not matrix.size:
-            raise ValueError(f"matrix must be square, got shape {matrix.shape}")
+        matrix = check.shaped(self.matrix, "matrix", "n_classes", "n_classes")
         if matrix.min() < 0.0 or not matrix.any():
             raise ValueError("matrix must hold numbers from 0, not all 0")
         names = self.classes

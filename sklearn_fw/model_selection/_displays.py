@@ -102,9 +102,7 @@ class RegularizationPathDisplay(Display):
         scores = None
         if X is not None:
             what = f"the result of score_path of {type(path).__name__}"  # maybe a class of the user
-            scores = check.array(path.score_path(X, y, at=values.copy()), what)
-            if scores.shape != values.shape:
-                raise ValueError(f"{what} must have shape {values.shape}, got {scores.shape}")
+            scores = check.shaped(path.score_path(X, y, at=values.copy()), what, len(values))
         norms = [np.linalg.norm(coef) for coef in coefs]  # one at a time: they can be large
         gaps = None if np.isnan(gaps).all() else gaps
         coefs = None if path.grid_option is None else path.coefs_
@@ -137,7 +135,7 @@ class RegularizationPathDisplay(Display):
         label = check_label(self.name if name is None else name)
         self.lines_ = {}
         for panel, curve in zip(self.axes_, curves):
-            self.lines_[curve] = self._draw(panel, curve, data[curve], label, kwargs)
+            self.lines_[curve] = self._draw(panel, curve, values, data[curve], label, kwargs)
             panel.set_ylabel(CURVES[curve])
             if label is not None:
                 panel.legend()
@@ -163,9 +161,8 @@ class RegularizationPathDisplay(Display):
             data["coef"] = coefs[:, shown[size[shown] > 0]]
         return data
 
-    def _draw(self, panel, curve, data, label, kwargs):
+    def _draw(self, panel, curve, values, data, label, kwargs):
         """One curve with its axes; the lines of several coefficients share one label."""
-        values = check_values(self.values, "values")
         few = len(values) < 50 and self.breakpoints is None
         style = {"marker": "." if few and curve != "coef" else None}
         if self.breakpoints is not None and curve == "gap":

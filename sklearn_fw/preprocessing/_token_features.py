@@ -380,13 +380,10 @@ class TokenFeatures(TransformerMixin, Estimator, auto_wrap_output_keys=None):
         if len(unknown):
             words = [column[t] for t in unknown.tolist()]
             check_text(words, self._names[field])
-            codes[:, unknown] = -1
             done = {(): words}
             for k, row in enumerate(self._rows_of[field]):
-                if functions := self._kinds[row][1]:
-                    get = self._derived[row].get
-                    found = self._apply(functions, done)
-                    codes[k, unknown] = [get(value, -1) for value in found]
+                get, found = self._derived[row].get, self._apply(self._kinds[row][1], done)
+                codes[k, unknown] = [get(value, -1) for value in found]
         return codes
 
     def _rows(self, coded, offsets):

@@ -6,12 +6,23 @@ from .._core import check
 from .._core.costs import costs_of
 from .._core.packed import starts_of
 from .._kernels import lazy
-from ..task_losses import EditLoss, SequenceLoss, Truth
+from ..task_losses import EditLoss, SequenceLoss, Truth, resolve_task_loss
 
 sequences = lazy("graphs.sequences")
 
 COPIED, BEST = 1, 2  # endings, as the kernel numbers them; 0 is none
 REFERENCES = {"best_suffix": BEST, "copy": COPIED}
+
+
+def loss_for(task_loss, is_free, remedy=""):
+    """The loss object of a parameter, which has to take outputs of other lengths if these end."""
+    loss = resolve_task_loss(task_loss)
+    if is_free and loss.decomposes and not loss._has_value:
+        raise ValueError(
+            f"task_loss {type(loss).__name__} compares outputs of one length, and outputs have "
+            f"any length here: take task_loss='edit'{remedy}"
+        )
+    return loss
 
 
 def costs_for(task_loss, reference, classes, targets, lengths, y, *, is_free):

@@ -9,8 +9,7 @@ from sklearn.base import clone
 
 from .._core import check
 from .._core.packed import padded
-from ..task_losses import resolve_task_loss
-from ._costs import costs_for
+from ._costs import costs_for, loss_for
 from ._search import Draws, LearningToSearch
 
 
@@ -323,13 +322,8 @@ def roll_out_costs(policy, X, y, *, task_loss="hamming", search=None, end=None, 
     targets = padded(y, int(n_cells.max()), 0 if end is None else end)
     counts = np.bincount(targets.ravel(), minlength=n_tokens) + 1.0
     draws = Draws(clone(search), "ll", counts, rng, has_end=end is not None)
-    loss = resolve_task_loss(task_loss)
-    if end is not None and loss.decomposes and not loss._has_value:
-        raise ValueError(
-            f"task_loss {type(loss).__name__} compares outputs of one length, and end makes them "
-            f"of any: take 'edit'"
-        )
     classes, is_free = np.arange(n_classes), end is not None
+    loss = loss_for(task_loss, is_free)
     costs = costs_for(loss, search.reference, classes, targets, lengths, y, is_free=is_free)
     return priced(policy, X, targets, n_cells, costs, draws, end)
 

@@ -5,6 +5,7 @@ from numbers import Integral
 import numpy as np
 
 from .._core import check
+from .._core.packed import objects
 from ..task_losses import tokens_of
 
 LONGER = 1.5  # than the longest output of fit: where outputs without an end are cut
@@ -77,6 +78,10 @@ class Inputs:
 
     def take(self, index):
         return Inputs([self.arrays[i] for i in index])
+
+    def n_cells(self, most):
+        """Most tokens of each output; ``most`` is None where they are as long as inputs."""
+        return self.lengths if most is None else np.full(len(self), most)
 
     def padded(self):
         """All in one array with zeros behind their ends."""
@@ -228,7 +233,7 @@ def _array(tokens):
         array = np.array(tokens)
         if array.tolist() == tokens:
             return array
-    return np.fromiter(tokens, dtype=object, count=len(tokens))
+    return objects(tokens)
 
 
 # ---- lengths of outputs --------------------------------------------------------------------------

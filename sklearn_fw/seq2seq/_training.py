@@ -82,19 +82,20 @@ def batches(pairs, size, rng):
 class Updates:
     """Steps of an optimizer by the losses of cells, a batch at a time."""
 
-    def __init__(self, network, *, loss, task_loss, classes, draws, settings, n_iter=0):
+    def __init__(self, network, *, loss, task_loss, classes, draws, settings):
         self.network, self.task_loss, self.classes = network, task_loss, classes
         self.settings, self._loss, self._draws = settings, loss, draws
         self._optimizer = _optimizer(network, settings)
-        self.n_iter, self.n_rollouts, self.n_steps = n_iter, 0, 0
+        self.n_iter = self.n_rollouts = self.n_steps = 0
 
     def state(self):
         past = self._optimizer.state_dict()["state"]
         past = _converted(past, lambda v: v.cpu().numpy().copy() if hasattr(v, "cpu") else v)
         return self.network.weights(), (self.settings.optimizer, past)
 
-    def remember(self, memory):
+    def go_on(self, memory, *counts):
         """Go on with such a state; that of another kind of optimizer is of no use."""
+        self.n_iter, self.n_rollouts, self.n_steps = counts
         kind, past = memory
         if kind == self.settings.optimizer:
             tensor = self.network._torch.from_numpy
@@ -177,7 +178,7 @@ class Training(IterativeMethod):
         self._settings, self._max_length = updates.settings, max_length
         self._batches = batches(pairs, int(self._settings.batch_size), rng)
         self._losses, self._bad = [], 0
-        self.best, self.best_iter, self._kept = np.inf, 0, None
+        self._best, self._kept = np.inf, None
         if held_out is not None:
             self._look()
 
@@ -199,23 +200,23 @@ class Training(IterativeMethod):
         return row
 
     def solution(self):
-        return self.updates.state() if self._kept is None else self._kept
+        """State, its loss on held-out pairs, and the updates after which it was found."""
+        if self._kept is None:
+            return self.updates.state(), np.nan, self.updates.n_iter
+        return self._kept
 
     def _look(self):
         """Decode what is held out, and keep the weights if they are the best so far."""
         pairs, updates = self.held_out, self.updates
-        most = self._max_length
-        n_cells = pairs.lengths if most is None else np.full(len(pairs), most)
-        made = decode(updates.network, pairs.inputs, n_cells, pairs.end)
+        made = decode(updates.network, pairs.inputs, self._max_length, pairs.end)
         outputs = [written(own, updates.classes, true) for own, true in zip(made, pairs.y)]
         losses = task_losses_of(updates.task_loss, pairs.y, outputs)
         self._last = float(np.average(losses, weights=pairs.weight))
         self._looked_at = updates.n_iter
         # Of equal ones the later weights are kept, but they are no reason to go on.
-        if self._last <= self.best:
-            self._bad = 0 if self._last < self.best else self._bad + 1
-            self.best, self.best_iter = self._last, updates.n_iter
-            self._kept = updates.state()
+        if self._last <= self._best:
+            self._bad = 0 if self._last < self._best else self._bad + 1
+            self._best, self._kept = self._last, (updates.state(), self._last, updates.n_iter)
         else:
             self._bad += 1
 
@@ -238,15 +239,15 @@ def chunks(n, size=MOST_EVALUATED):
     return (range(begin, min(begin + size, n)) for begin in range(0, n, size))
 
 
-def decode(network, inputs, n_cells, end):
+def decode(network, inputs, most, end):
     """Greedy outputs as numbers of tokens, without the one that ends them."""
     found = []
     with network.inference():
-        for own in chunks(len(inputs)):
-            state, scores = network.start(inputs.take(own))
+        for own in map(inputs.take, chunks(len(inputs))):
+            state, scores = network.start(own)
             first = network.choose(scores)
             is_over = first == (-1 if end is None else end)
-            n_left = np.where(is_over, 0, n_cells[own] - 1)
+            n_left = np.where(is_over, 0, own.n_cells(most) - 1)
             rest, n_rest, _ = finish(network, state, first, n_left, end)
             rows = zip(np.column_stack([first, rest]), np.where(is_over, 0, 1 + n_rest))
             found += [row[:n] for row, n in rows]

@@ -14,13 +14,14 @@ from .._core.budget import time_budget
 from .._core.callbacks import CallbackSupportMixin, FitTasks, with_callbacks
 from .._core.estimator import Estimator
 from .._core.loop import drive, get_logger
+from .._core.packed import objects
 from .._core.parameters import check_parameters
 from .._core.result import Outcome, Status
 from .._core.torch import import_torch
 from .._core.warnings import warn_of_scorer
 from ..task_losses import resolve_task_loss
 from . import _training as trainer
-from ._costs import task_losses_of, written
+from ._costs import loss_for, task_losses_of, written
 from ._engine import beam_search, priced, roll_in
 from ._losses import LOSSES
 from ._network import Network
@@ -172,16 +173,10 @@ class SeaRNNTransducer(CallbackSupportMixin, Estimator):
         search, network_settings, training = self._settings()
         torch, rng = import_torch("SeaRNNTransducer"), check.random_state(self.random_state)
         with time_budget(self.time_limit), trainer.seeded(torch, rng):
-            pairs = self._read_pairs(X, y, sample_weight, (classes, input_tokens))
-            self.task_loss_ = self._task_loss()
-            self._counts = self._counts_of(pairs)
-            draws = self._draws(search, self.loss, rng)
-            self._network_settings, start = network_settings, self._start_of(len(self._counts))
-            network = self._new_network()
-            if start is not None:
-                network.load(start)
+            tokens = classes, input_tokens
+            pairs, network = self._begin(X, y, sample_weight, tokens, network_settings)
+            updates = self._updates(network, search, training, rng)
             trained, held_out = trainer.split(pairs, training, rng)
-            updates = self._updates(network, draws, training)
             counts = len(trained), len(held_out or ())
             if self.verbose:
                 get_logger(self.verbose).info("%d pairs to train with, %d held out", *counts)
@@ -191,7 +186,9 @@ class SeaRNNTransducer(CallbackSupportMixin, Estimator):
                 run, tol=0.0, max_iter=self.max_iter, verbose=self.verbose,
                 **tasks.hooks(lambda: self._snapshot(run)),
             )  # fmt: skip
-            self._store(run, outcome)
+            if held_out is None and outcome.status is Status.MAX_ITER:
+                outcome = outcome._replace(status=Status.FINISHED)
+            self._store(updates, run.solution(), outcome)
             tasks.finish()
             trainer.warn_of_budget(self, run, training)
             return self
@@ -240,40 +237,62 @@ class SeaRNNTransducer(CallbackSupportMixin, Estimator):
 
     def _update(self, X, y, sample_weight, tokens, rng):
         search, network_settings, training = self._settings()
-        began, n_before = time.perf_counter(), 0
-        if not hasattr(self, "state_dict_"):
-            pairs = self._read_pairs(X, y, sample_weight, tokens)
-            self.task_loss_, self._network_settings = self._task_loss(), network_settings
-            self._counts, network = 0, self._new_network()
+        began, history = time.perf_counter(), vars(self).get("history_", {})
+        if not history:
+            pairs, network = self._begin(X, y, sample_weight, tokens, network_settings)
+            updates = self._updates(network, search, training, rng)
         else:
             self._compare(tokens)
             pairs, network = self._pairs(X, y, is_training=True), self._fitted_network()
             pairs = trainer.weighted(pairs, sample_weight)
             del self._network  # so that a call that fails leaves the weights of before
-            n_before = self.n_iter_
-        self._counts = self._counts + self._counts_of(pairs)
-        updates = self._updates(network, self._draws(search, self.loss, rng), training, n_before)
-        if n_before:
-            updates.remember(self._memory)
+            self._counts = self._counts + self._counts_of(pairs)
+            updates = self._updates(network, search, training, rng)
+            updates.go_on(self._memory, self.n_iter_, self.n_rollouts_, self.n_rollout_steps_)
         objective = updates.update(pairs)
-        self._store_update(updates, objective, time.perf_counter() - began)
+        seconds = time.perf_counter() - began + (history["time"][-1] if history else 0.0)
+        row = {
+            "n_iter": updates.n_iter, "time": seconds, "objective": objective,
+            "n_rollouts": float(updates.n_rollouts),
+        }  # fmt: skip
+        history = {
+            name: np.append(history[name], row.get(name, np.nan)) if history else np.array([number])
+            for name, number in (history | row).items()
+        }
+        outcome = Outcome(Status.FINISHED, updates.n_iter, history)
+        self._store(updates, (updates.state(), np.nan, updates.n_iter), outcome)
+
+    def _begin(self, X, y, sample_weight, tokens, network_settings):
+        """Pairs as read, and a new network, with the weights of the previous fit if wanted."""
+        goes_on = bool(self.warm_start) and hasattr(self, "state_dict_")
+        pairs = self._read_pairs(X, y, sample_weight, tokens, goes_on)
+        self.task_loss_, self._network_settings = self._task_loss(), network_settings
+        self._counts = self._counts_of(pairs)
+        network = self._new_network()
+        if goes_on:
+            if len(self.state_dict_["scores.bias"]) != len(self._counts):
+                raise ValueError(
+                    "warm_start=True needs outputs whose lengths are as free as those of the "
+                    "previous fit: set output_length as it was there, or warm_start=False"
+                )
+            network.load(self.state_dict_)
+        return pairs, network
 
     def _counts_of(self, pairs):
         counts = np.bincount(np.concatenate(pairs.outputs), minlength=len(self.classes_))
         return counts if pairs.end is None else np.append(counts, len(pairs))
 
-    def _updates(self, network, draws, training, n_iter=0):
+    def _updates(self, network, search, training, rng):
         return trainer.Updates(
-            network, loss=self.loss, task_loss=self.task_loss_, classes=self.classes_, draws=draws,
-            settings=training, n_iter=n_iter,
+            network, loss=self.loss, task_loss=self.task_loss_, classes=self.classes_,
+            draws=self._draws(search, self.loss, rng), settings=training,
         )  # fmt: skip
 
     def _compare(self, tokens):
         self._outputs.compare(tokens[0])
         self._reader.compare(tokens[1])
 
-    def _read_pairs(self, X, y, sample_weight, tokens):
-        goes_on = bool(self.warm_start) and hasattr(self, "state_dict_")
+    def _read_pairs(self, X, y, sample_weight, tokens, goes_on):
         y = check.items(y, "y", "sequences")
         if goes_on:
             self._compare(tokens)
@@ -300,25 +319,8 @@ class SeaRNNTransducer(CallbackSupportMixin, Estimator):
         is_free = self.max_length_ is not None
         if check.is_auto(self.task_loss):
             return resolve_task_loss("edit" if is_free else "hamming")
-        loss = resolve_task_loss(self.task_loss)
-        if is_free and loss.decomposes and not loss._has_value:
-            raise ValueError(
-                f"task_loss {type(loss).__name__} compares outputs of one length, and outputs end "
-                f"where the network says: take task_loss='edit', or output_length='fixed' where "
-                f"outputs are as long as inputs"
-            )
-        return loss
-
-    def _start_of(self, n_tokens):
-        if not (self.warm_start and hasattr(self, "state_dict_")):
-            return None
-        known = len(self.state_dict_["scores.bias"])
-        if known != n_tokens:
-            raise ValueError(
-                "warm_start=True needs outputs whose lengths are as free as those of the previous "
-                "fit: set output_length as it was there, or warm_start=False"
-            )
-        return self.state_dict_
+        remedy = ", or output_length='fixed' where outputs are as long as inputs"
+        return loss_for(self.task_loss, is_free, remedy)
 
     def _new_network(self):
         settings, is_free = self._network_settings, self.max_length_ is not None
@@ -333,34 +335,11 @@ class SeaRNNTransducer(CallbackSupportMixin, Estimator):
             "state_dict_": weights, "_memory": memory, "n_iter_": run.updates.n_iter,
         }  # fmt: skip
 
-    def _store(self, run, outcome):
-        updates = run.updates
-        self.state_dict_, self._memory = run.solution()
+    def _store(self, updates, solution, outcome):
+        (self.state_dict_, self._memory), self.validation_loss_, self.best_iter_ = solution
         self._take_network(updates.network)
-        self.validation_loss_ = float(run.best) if run.held_out is not None else float("nan")
-        self.best_iter_ = run.best_iter if run.held_out is not None else updates.n_iter
         self.n_rollouts_, self.n_rollout_steps_ = updates.n_rollouts, updates.n_steps
-        if run.held_out is None and outcome.status is Status.MAX_ITER:
-            outcome = outcome._replace(status=Status.FINISHED)
         vars(self).update(outcome.attributes())
-
-    def _store_update(self, updates, objective, seconds):
-        known = vars(self)
-        self.state_dict_, self._memory = updates.state()
-        self._take_network(updates.network)
-        self.validation_loss_, self.best_iter_ = float("nan"), updates.n_iter
-        self.n_rollouts_ = known.get("n_rollouts_", 0) + updates.n_rollouts
-        self.n_rollout_steps_ = known.get("n_rollout_steps_", 0) + updates.n_steps
-        history = known.get("history_", {})
-        row = {
-            "n_iter": updates.n_iter, "time": seconds + (history["time"][-1] if history else 0.0),
-            "objective": objective, "n_rollouts": float(self.n_rollouts_),
-        }  # fmt: skip
-        history = {
-            name: np.append(history[name], row.get(name, np.nan)) if history else np.array([number])
-            for name, number in (history | row).items()
-        }
-        known.update(Outcome(Status.FINISHED, updates.n_iter, history).attributes())
 
     @property
     def module_(self):
@@ -385,11 +364,6 @@ class SeaRNNTransducer(CallbackSupportMixin, Estimator):
     def _inputs(self, X, is_training=False):
         check_is_fitted(self)
         return self._reader.read(X, is_training)
-
-    def _n_cells(self, inputs):
-        if self.max_length_ is None:
-            return inputs.lengths
-        return np.full(len(inputs), self.max_length_)
 
     @property
     def _end(self):
@@ -416,9 +390,9 @@ class SeaRNNTransducer(CallbackSupportMixin, Estimator):
         if check.integer(self.beam_size, "beam_size", 1) > 1:
             made = [outputs[0] for outputs, _ in self._beams(inputs, self.beam_size)]
         else:
-            codes = trainer.decode(self._fitted_network(), inputs, self._n_cells(inputs), self._end)
+            codes = trainer.decode(self._fitted_network(), inputs, self.max_length_, self._end)
             made = [self._written(own) for own in codes]
-        made = _column(made)
+        made = objects(made)
         warn_of_scorer(made)
         return made
 
@@ -440,11 +414,11 @@ class SeaRNNTransducer(CallbackSupportMixin, Estimator):
         """
         check.integer(k, "k", 1)
         outputs, logs = zip(*self._beams(self._inputs(X), int(k)), strict=True)
-        return _column(outputs), _column(logs)
+        return objects(outputs), objects(logs)
 
     def _beams(self, inputs, width):
         network, found = self._fitted_network(), []
-        n_cells = self._n_cells(inputs)
+        n_cells = inputs.n_cells(self.max_length_)
         with network.inference():
             for own in trainer.chunks(len(inputs), max(1, trainer.MOST_EVALUATED // width)):
                 beams = beam_search(network, inputs.take(own), n_cells[own], width, self._end)
@@ -474,12 +448,12 @@ class SeaRNNTransducer(CallbackSupportMixin, Estimator):
         inputs, found = self._inputs(X), []
         for own in trainer.chunks(len(inputs)):
             part = inputs.take(own)
-            n_cells = self._n_cells(part)
+            n_cells = part.n_cells(self.max_length_)
             learned = np.zeros((len(part), int(n_cells.max())), bool)
             targets = np.zeros(learned.shape, np.int64)
             shares, rolled = self._shares(part, targets, n_cells, learned)
             found += [own[:n] for own, n in zip(np.exp(shares), rolled.lengths)]
-        return _column(found)
+        return objects(found)
 
     def score_samples(self, X, y):
         """Logarithms of the probabilities of outputs.
@@ -543,7 +517,7 @@ class SeaRNNTransducer(CallbackSupportMixin, Estimator):
         costs = pairs.costs(self.task_loss_, draws.settings.reference, self.classes_)
         with network.inference():
             found = priced(network, pairs.inputs, targets, pairs.n_cells, costs, draws, self._end)
-        return _column(found.costs)
+        return objects(found.costs)
 
     def task_losses(self, X, y):
         """Task loss of the prediction of every sample.
@@ -600,8 +574,3 @@ class SeaRNNTransducer(CallbackSupportMixin, Estimator):
 
     def __sklearn_is_fitted__(self):
         return hasattr(self, "state_dict_")
-
-
-def _column(items):
-    """Objects in an array of one axis."""
-    return np.fromiter(items, dtype=object, count=len(items))

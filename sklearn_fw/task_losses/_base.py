@@ -8,7 +8,7 @@ import scipy.sparse as sp
 from .._core import check
 from .._core.costs import Truth, costs_of, truth_of_pairs
 from .._core.labels import check_pairs, locate
-from .._core.packed import starts_of
+from .._core.packed import objects, starts_of
 from .._core.parameters import Parameterized
 
 RIGHT_OR_WRONG = np.array(["right", "wrong"])
@@ -95,10 +95,7 @@ def _number(flat):
 def _array(labels):
     if len({type(label) for label in labels}) == 1 and not isinstance(labels[0], tuple):
         return np.array(labels)
-    array = np.empty(len(labels), dtype=object)
-    for k, label in enumerate(labels):
-        array[k] = label
-    return array
+    return objects(labels)
 
 
 def _look_up(labels, number, lengths, name):

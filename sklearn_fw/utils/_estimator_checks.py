@@ -19,7 +19,7 @@ from sklearn.model_selection import GridSearchCV, cross_val_predict
 from sklearn.utils.validation import has_fit_parameter
 
 from .._core import check
-from .._core.packed import Packed
+from .._core.packed import Packed, objects
 
 
 def check_structured_estimator(
@@ -235,11 +235,7 @@ def _check_read_only_data(case):
 
 def _check_containers(case):
     expected = case.predict()
-
-    def as_objects(items):
-        return np.fromiter(items, dtype=object, count=len(items))
-
-    forms = {"object array": (as_objects, as_objects)}
+    forms = {"object array": (objects, objects)}
     if all(_packable(items) for items in (case.X, case.y)):
         forms["Packed"] = (Packed.from_list, Packed.from_list)
     if all(isinstance(x, np.ndarray) for x in case.X) and len({x.shape for x in case.X}) == 1:

@@ -255,7 +255,7 @@ class Wrong(StepPolicy):
         ({"y": [[0], [4]]}, ValueError, r"y\[1\] must hold numbers of tokens from 0 to 3"),
         ({"y": [[0], ["a"]]}, ValueError, r"y\[1\] must hold numbers of tokens"),
         ({"end": 1}, ValueError, "end must be 3, the last token"),
-        ({"end": 3}, ValueError, "compares outputs of one length, and end makes them of any"),
+        ({"end": 3}, ValueError, "compares outputs of one length, and outputs have any length"),
         ({"task_loss": "phrase_f1"}, ValueError, "y holds 0: tags of phrases are text"),
         ({"task_loss": lambda a, b: -1.0}, ValueError, "must return a number >= 0"),
         ({"task_loss": lambda a, b: np.nan}, ValueError, "must return a number >= 0"),
