@@ -94,7 +94,7 @@ def assert_top_k(oracle, scores, k, tolerance):
     np.testing.assert_allclose(found, values, rtol=0, atol=tolerance)
 
 
-@pytest.mark.parametrize("name, kind", CASES, ids=": ".join)
+@pytest.mark.parametrize("name, kind", CASES, ids=[": ".join(case) for case in CASES])
 def test_answers(name, kind, rng, request):
     oracle, options, n, error = ORACLES[name]
     if name == "toulbar2":
