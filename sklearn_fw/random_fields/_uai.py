@@ -60,11 +60,15 @@ def read_solution(path):
         tokens.fail(f"the file must start with MAR, PR, MAP or MPE, got {kind!r}")
     try:
         return _read_solution(tokens, kind)
-    except ValueError:
+    except ValueError as error:
+        # Older files have the number of evidence samples first; read those that have one.
         if tokens.words[1:2] != ["1"]:
             raise
-    tokens.next = 2  # older files have the number of evidence samples first, here one
-    return _read_solution(tokens, kind)
+        tokens.next = 2
+        try:
+            return _read_solution(tokens, kind)
+        except ValueError:
+            raise error from None
 
 
 class _Tokens:
