@@ -210,12 +210,12 @@ def _fixed_point(G, h, lower, upper, fraction, start, *, damping=1.0, tol=1e-5, 
         if len(h) > WHOLE and damping == 1.0:
             found = parallel_sites(*box, tol, min(max_iter, TOGETHER), first)
         if found is None:  # one site after another
-            sites, change = np.zeros((2, 1, len(h))), np.zeros(1)
+            tau, nu, change = np.zeros((1, len(h))), np.zeros((1, len(h))), np.zeros(1)
             rows = (a[None] for a in box[1:4])
             n_iter = propagate_boxes(
-                box[0], *rows, fraction, *sites, damping, tol, max_iter, change
+                box[0], *rows, fraction, tau, nu, damping, tol, max_iter, change
             )
-            found = *sites[:, 0], int(n_iter[0]), float(change[0])
+            found = tau[0], nu[0], int(n_iter[0]), float(change[0])
         tau, nu, n_iter, change = found
         if np.isnan(change):
             return None

@@ -319,7 +319,7 @@ class EPIntervalRegressor(RegressorMixin, IntervalProcess):
             lower = upper = lower.astype(float)
         check.magnitude(np.r_[lower[np.isfinite(lower)], upper[np.isfinite(upper)]], "y")
         if not np.all(lower <= upper):
-            raise ValueError("y must hold lower ends before upper ends: swap such columns")
+            raise ValueError("y must hold lower ends before upper ends: swap them in such rows")
         if np.any(lower == np.inf) or np.any(upper == -np.inf):
             raise ValueError("y must not have inf as a lower or -inf as an upper end")
         if not np.any(np.isfinite(lower) | np.isfinite(upper)):

@@ -47,12 +47,15 @@ def check_order(lower, upper):
     wrong = ~(lower < upper)
     if np.any(wrong):
         at = tuple(np.argwhere(wrong)[0].tolist())
-        raise ValueError(f"lower must be below upper, got {lower[at]}, {upper[at]} at {list(at)}")
+        raise ValueError(
+            f"lower must be below upper, got {lower[at]} and {upper[at]} at {list(at)}: the region "
+            f"is empty or has no volume"
+        )
 
 
 def check_constraints(constraints, n=None):
     A = check.matrix(constraints, "constraints")
-    if n not in (None, A.shape[1]):
+    if n is not None and A.shape[1] != n:
         raise ValueError(f"constraints must be a matrix of {n} columns, got shape {A.shape}")
     return A
 

@@ -44,7 +44,7 @@ def positive_probability(mean, var, noise):
 
 
 def warn_unless_settled(posteriors, tol, max_iter):
-    """Say so where marginals still moved in the last sweep."""
+    """Warn where marginals still moved in the last sweep."""
     if not all(posterior.converged for posterior in posteriors):
         warn(
             f"marginals still moved by more than tol={tol:g} standard deviations after "
@@ -101,7 +101,9 @@ class Intervals:
 
 def _check_kernel(kernel, name):
     if kernel is not None and not isinstance(kernel, Kernel):
-        raise TypeError(f"{name} must be a kernel of scikit-learn or None, got {kernel!r}")
+        raise TypeError(
+            f"{name} must be a kernel of sklearn.gaussian_process.kernels or None, got {kernel!r}"
+        )
 
 
 class IntervalProcess(Estimator):

@@ -174,7 +174,7 @@ def _pivots(root):
 
 def _relative_spread(logs):
     top = np.max(logs)
-    if top == -np.inf:
+    if not np.isfinite(top):
         return np.inf
     weights = np.exp(logs - top)
     return float(weights.std() / weights.mean())

@@ -87,7 +87,7 @@ class TruncatedGaussian(DensityMixin, Estimator):
         self._A = np.eye(n) if self.constraints is None else check_constraints(self.constraints, n)
         self._lower, self._upper = check_bounds(self.lower, self.upper, len(self._A))
         if not np.all(self._is_inside(X)):
-            raise ValueError("X has rows outside of lower and upper: leave them out")
+            raise ValueError("X has rows outside of lower and upper: drop them or widen the bounds")
         # Columns in units of their own, about their means.
         centre, scale = X.mean(axis=0), X.std(axis=0)
         scale = np.where(scale > 0.0, scale, 1.0)

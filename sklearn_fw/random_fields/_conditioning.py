@@ -51,11 +51,10 @@ def remaining(field, states, kept=None):
 
 class Naming:
     def _set_names(self, names, state_names):
-        n, self.names, self.state_names = len(self.n_states), names, state_names
-        if names is not None:
-            self.names = _texts(names, "names")
-            if len(self.names) != n:
-                raise ValueError(f"names must name {n} variables, got {len(self.names)}")
+        n, self.state_names = len(self.n_states), None
+        self.names = None if names is None else _texts(names, "names")
+        if names is not None and len(self.names) != n:
+            raise ValueError(f"names must name {n} variables, got {len(self.names)}")
         if state_names is None:
             return
         lists = check.items(state_names, "state_names", "lists of text, one for each variable")
@@ -145,10 +144,10 @@ class Conditioning:
         unary, merged, constant, _ = remaining(self, states)
         if constant == -np.inf or any(np.all(block == -np.inf) for block in unary):
             raise ValueError("observed is forbidden by a potential of -inf")
-        names, state_names = (
-            known and [known[i] for i in free] for known in (self.names, self.state_names)
-        )
-        options = {"constant": constant, "names": names, "state_names": state_names}
+        options = {"constant": constant}
+        for name in ("names", "state_names"):
+            known = getattr(self, name)
+            options[name] = None if known is None else [known[i] for i in free]
         rest = type(self)._of(unary, list(merged.items()), **options)
         rest.variables, rest._before = self.variables[free], self._all
         fixed = zip(self.variables.tolist(), states.tolist())
@@ -166,7 +165,10 @@ class Conditioning:
             if isinstance(state, str):
                 state = self._state(i, state)
             if not (_is_whole(state) and 0 <= state < self.n_states[i]):
-                raise ValueError(f"observed[{key!r:.60}] = {state!r:.60} is no state of it")
+                raise ValueError(
+                    f"observed[{key!r:.60}] = {state!r:.60} is no state of this variable: it has "
+                    f"0 to {self.n_states[i] - 1}"
+                )
             if states[i] not in (-1, state):
                 raise ValueError(f"observed gives variable {key!r} the states {states[i]}, {state}")
             states[i] = state

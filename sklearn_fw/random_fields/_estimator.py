@@ -72,7 +72,6 @@ class MarginalsEstimator(CallbackSupportMixin, DensityMixin, Estimator):
             The field; a `FactorGraph` only if ``takes_factors``.
         request : Request
             What else is known: ``learned``, the `LearnedMRF` that the field comes from; ``tasks``,
-            What else is known: ``learned``, the `LearnedMRF` that the field comes from; ``tasks``,
             which callbacks follow; ``known``, an allowed labeling where potentials are -inf. Each
             may be None.
         """
@@ -81,7 +80,7 @@ class MarginalsEstimator(CallbackSupportMixin, DensityMixin, Estimator):
     def _infer_any(self, field, learned=None, tasks=None):
         """`infer`, by way of a field of pairs where it takes nothing else."""
         known = None if self._finds_allowed else allowed_labelling(field, 0.5)
-        inferred, name = field, f"{type(self).__name__}.infer"
+        name, inferred = f"{type(self).__name__}.infer", field
         if not (self.takes_factors or isinstance(field, PairwiseMRF)):
             merged = field.merge()
             inferred = merged.to_pairwise()
@@ -372,7 +371,7 @@ def padded(mrf, marginals):
     """Marginals of variables as an array with zeros where a variable has no such state."""
     node = np.zeros((mrf.n_variables, mrf.n_states.max()))
     exists = np.arange(node.shape[1]) < mrf.n_states[:, None]
-    node[exists] = marginals[: mrf.node_start[-1]]
+    node[exists] = np.maximum(marginals[: mrf.node_start[-1]], 0.0)  # but for rounding
     return node
 
 

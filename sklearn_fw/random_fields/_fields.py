@@ -117,7 +117,10 @@ class FactorGraph(Conditioning, Naming, Networks):
         if len(scope) > MOST_AXES:
             raise ValueError(f"{name} is on {len(scope)} variables, at most {MOST_AXES} can be")
         if table.shape != (shape := tuple(int(self.n_states[i]) for i in scope)):
-            raise ValueError(f"{name} must have a table of n_states {shape}, got {table.shape}")
+            raise ValueError(
+                f"the table of {name} must have shape {shape}, the numbers of states of variables "
+                f"{scope}; got {table.shape}"
+            )
         axes = np.argsort(scope)
         return tuple(scope[a] for a in axes), table.transpose(axes)
 
@@ -134,7 +137,10 @@ class FactorGraph(Conditioning, Naming, Networks):
     def _fill(self, unary, scopes, tables, constant):
         for i, block in enumerate(unary):
             if block.max() == -np.inf:
-                raise ValueError(f"unary[{i}] allows no state: factors on variable {i} are -inf")
+                raise ValueError(
+                    f"unary[{i}] allows no state of variable {i}: give the potentials on this "
+                    f"variable at least one finite entry"
+                )
         self.scopes, self.constant = scopes, constant
         self._shapes = [table.shape for table in tables]
         self.variables, self.evidence = np.arange(len(unary)), {}
@@ -435,7 +441,7 @@ class PairwiseMRF(OtherForms, FactorGraph):
             raise ValueError("unary is empty: a random field has at least one variable")
         for i, block in enumerate(blocks):
             if block.ndim != 1 or not block.size:
-                raise ValueError(f"unary[{i}] must be a vector, got shape {block.shape}")
+                raise ValueError(f"unary[{i}] must be a vector of states, got shape {block.shape}")
         n_states = np.array([len(block) for block in blocks])
         edges = check_edges(edges, len(blocks))
         tables = tables_of(pairwise, edges, n_states)
@@ -457,7 +463,9 @@ class PairwiseMRF(OtherForms, FactorGraph):
             graph = cls._graph(unary, factors, **options)
             most = max(map(len, graph.scopes), default=0)
             if most > 2:
-                raise ValueError(f"a factor is on {most} variables, no pair: use FactorGraph")
+                raise ValueError(
+                    f"a factor is on {most} variables, and PairwiseMRF takes pairs: use FactorGraph"
+                )
             unary, factors = graph.unary, list(zip(graph.scopes, graph.tables))
             options["constant"] = graph.constant
         edges, tables = [scope for scope, _ in factors], [table for _, table in factors]
@@ -528,7 +536,7 @@ class PairwiseMRF(OtherForms, FactorGraph):
         """
         node = check.array(node, "node", finite=None)
         edge = check.array(edge, "edge", finite=None)
-        n, m, k = self.n_variables, self.n_edges, max(node.shape[-1:], default=0)
+        n, m, k = self.n_variables, self.n_edges, node.shape[-1] if node.ndim else 0
         if k < self.n_states.max() or (node.shape, edge.shape) != ((n, k), (m, k, k)):
             raise ValueError(
                 f"node and edge must have shapes ({n}, k) and ({m}, k, k) with k at least "

@@ -165,7 +165,8 @@ def _conditionals(graph):
     complete = len(found) == graph.n_variables and not waiting and graph.constant == 0.0
     if not complete or not all(np.all(np.abs(sums - 1.0) <= ROUNDING) for sums in rows):
         raise ValueError(
-            "graph must be a Bayesian network, one distribution per variable: else use save_uai"
+            "graph must be a Bayesian network, a product of one conditional distribution for each "
+            "variable: write other random fields by save_uai"
         )
     return [found[i] for i in range(graph.n_variables)]
 
@@ -246,8 +247,8 @@ class _Reader:
             self.fail(f"expected one of {sorted(entries)}, got {word!r:.60}")
         entries[word]()
 
-    def body(self, **entries):
-        """A block of entries in braces."""
+    def body(self, entries):
+        """A block of entries in braces, properties among them."""
         self.mark("{")
         while not self.take("}"):
             self.entry({"property": self._skip, **entries})
@@ -258,13 +259,13 @@ class _Reader:
 
     def network(self):
         self.name("the name of the network")
-        self.body()
+        self.body({})
 
     def variable(self):
         variable = self.name("the name of a variable")
         if variable in self.states:
             self.fail(f"variable {variable!r} is declared twice")
-        self.body(type=lambda: self.states.update({variable: self._type(variable)}))
+        self.body({"type": lambda: self.states.update({variable: self._type(variable)})})
         if variable not in self.states:
             self.fail(f"variable {variable!r} has no type")
 
@@ -303,7 +304,10 @@ class _Reader:
         self.n_entries += math.prod(shape)
         most = len(self.tokens) + FREE_ENTRIES
         if self.n_entries > most:
-            self.fail(f"{what} and those before have {self.n_entries:,} entries, above {most:,}")
+            self.fail(
+                f"{what} and those before have {self.n_entries:,} entries, at most {most:,} can be "
+                f"in a file of {len(self.tokens):,} words"
+            )
         table, default = np.full(shape, np.nan), np.full(shape[0], np.nan)
 
         def whole():
@@ -322,7 +326,7 @@ class _Reader:
         def rest():
             default[:] = self.numbers(what, len(table), f"a row of {what} must have")
 
-        self.body(**{"table": whole, "(": row, "default": rest})
+        self.body({"table": whole, "(": row, "default": rest})
         missing = np.isnan(table)
         table = np.where(missing, default.reshape(-1, *[1] * (table.ndim - 1)), table)
         if np.isnan(table).any():

@@ -204,6 +204,9 @@ def tables_of(pairwise, edges, n_states):
         table = np.array(floats(table, f"pairwise[{e}]"))
         shape = tuple(n_states[[i, j]].tolist())
         if table.shape != shape:
-            raise ValueError(f"pairwise[{e}] must have n_states {shape}, got shape {table.shape}")
+            raise ValueError(
+                f"pairwise[{e}] must have shape {shape}, the numbers of states of variables {i} "
+                f"and {j}; got {table.shape}"
+            )
         tables.append(table)
     return tables

@@ -68,7 +68,7 @@ class BarrierFrankWolfe(Parameterized):
     correction_every: check.at_least(1) = 1
     correction_tol: check.auto_or(check.positive) = "auto"
     contraction: check.options("adaptive", "fixed", "none") = "adaptive"
-    delta: check.within(0.0, 1.0, "neither") = 0.05
+    delta: float = 0.05
     local_search: check.optional(check.options("auto", "icm")) = "auto"
     rho_step_size: check.options("universal", "line_search") = "universal"
 
@@ -76,6 +76,8 @@ class BarrierFrankWolfe(Parameterized):
         check_parameters(self)
         if self.contraction == "adaptive":
             check.within(0.0, 0.25, "right")(self.delta, "delta")
+        elif self.contraction == "fixed":
+            check.within(0.0, 1.0, "neither")(self.delta, "delta")
 
     def _tol_of_correction(self, gap, tol):
         """Pairwise gap at which a correction ends, given the gap outside of it."""

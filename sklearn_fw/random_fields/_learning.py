@@ -59,8 +59,10 @@ def check_learned(learned, name, n_variables):
     if not (isinstance(learned, LearnedMRF) and isinstance(learned.mrf, PairwiseMRF)):
         raise TypeError(f"{name} must return a LearnedMRF with a PairwiseMRF, got {learned!r:.80}")
     mrf, rows, history = learned.mrf._plain(), learned.rows, learned.history
-    if mrf.n_variables != n_variables or (rows is None) != (learned.weight is None):
-        raise ValueError(f"{name} must return {n_variables} variables, rows and their weight")
+    if mrf.n_variables != n_variables:
+        raise ValueError(f"{name} returned {mrf.n_variables} variables for {n_variables} columns")
+    if (rows is None) != (learned.weight is None):
+        raise ValueError(f"{name} must return both rows and weight, or None for both")
     if not isinstance(history, dict):
         raise TypeError(f"history of {name} must be a dict, got {history!r:.80}")
     sizes = {"marginals": len(mrf.theta), "rho": mrf.n_edges}
@@ -180,7 +182,8 @@ class MRFLearner(Parameterized):
         outcome = drive(run, tol=EM_GAIN, max_iter=EM_ROUNDS)
         if outcome.status is Status.TIME_LIMIT:
             warn(
-                f"time_limit ended the learning after {outcome.n_iter} rounds: increase it",
+                f"time_limit ended the learning after {outcome.n_iter} rounds, before potentials "
+                f"came to rest: increase time_limit",
                 ConvergenceWarning,
             )
         answer = run.solution()._replace(history=outcome.history)

@@ -108,7 +108,8 @@ class MeanFieldMarginals(MarginalsEstimator):
         for start in range(self.n_init):
             # By the potentials of the variables alone, then uniform ones of the simplex.
             logs = np.log(rng.standard_exponential(size)) if start else field.theta[:size]
-            run.q, history.common["start"] = distributions(field, logs), start
+            run.q = distributions(field, logs)
+            history.common["start"] = start
             outcome = drive(run, history=history, **options)
             found.append((run.products.bound(run.q), run.q, outcome))
             history.amend(objective=found[-1][0])
@@ -129,8 +130,10 @@ class MeanFieldMarginals(MarginalsEstimator):
                 f"-inf forbid, so the bound is -inf: increase n_init"
             )
             notes = [ConvergenceWarning(text)]
-        marginals, attributes = run.products.marginals(best), outcome.attributes()
-        return Inference(marginals, best_bound, np.inf, best_bound, attributes, notes)
+        return Inference(
+            run.products.marginals(best), best_bound, lower=best_bound,
+            attributes=outcome.attributes(), notes=notes,
+        )  # fmt: skip
 
     def _draw(self, n_samples, rng):
         below = np.cumsum(self.marginals_, axis=1)

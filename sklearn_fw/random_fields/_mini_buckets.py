@@ -120,10 +120,10 @@ class MiniBucketMarginals(MarginalsEstimator):
         run = _Passes(reduced, limit)
         outcome = drive(run, **request.loop_options(self, lambda: {"n_iter_": run.n_passes}))
         if run.is_loose or run.buckets.limit < limit:
+            limit_now = 1 if run.is_loose else run.buckets.limit
             text = (
                 f"time_limit leaves no room for tables of max_table_size={limit}: those of a split "
-                f"bucket have at most {1 if run.is_loose else run.buckets.limit} numbers; increase "
-                f"time_limit for a closer bound"
+                f"bucket have at most {limit_now} numbers; increase time_limit for a closer bound"
             )
             notes.append(ConvergenceWarning(text))
         marginals = reduced.expand(*run.solution())

@@ -130,8 +130,8 @@ class PerturbAndMAPMarginals(MarginalsEstimator):
             top = np.maximum.reduceat(logs, mrf.node_start[:-1])
             if top.min() == -np.inf:
                 raise ValueError(
-                    f"the oracle found no allowed labelling of variable {top.argmin()}: pass an "
-                    f"exact one"
+                    f"the oracle found no allowed labelling for any state of variable "
+                    f"{top.argmin()} in some draw: pass an exact one"
                 )
             marginals[: len(logs)] = distributions(mrf, logs)
         visited = mrf.score(np.unique(labels.reshape(-1, mrf.n_variables), axis=0))

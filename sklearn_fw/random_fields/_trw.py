@@ -304,13 +304,16 @@ def _failure(run, status, tol, has_allowed):
     """What the answer lacks, and the remedy; None for nothing."""
     gap = f"certified gap {run.gap:.3g}" if math.isfinite(run.gap) else "no certified gap"
     gap += f" (estimated {run.estimated_gap:.3g}), tol={tol:g}, after {run.n_calls} oracle calls"
-    weight, remedy = run.forbidden_weight(), "lower tol, or take an exact oracle over 'marginal'"
-    if run.gap > tol and status is Status.CONVERGED:
-        return f"{gap}: the oracle finds no better labelling but proves nothing; take an exact one"
-    if run.gap > tol:
-        return f"{gap}: increase max_iter, max_oracle_calls or time_limit, or loosen tol"
+    if not run.gap <= tol:
+        if status is Status.CONVERGED:
+            remedy = "the oracle finds no better labelling but proves nothing; take an exact one"
+        else:
+            remedy = "increase max_iter, max_oracle_calls or time_limit, or loosen tol"
+        return f"{gap}: {remedy}"
+    weight, fault = run.forbidden_weight(), None
     if not has_allowed:
-        return f"{gap}, but no labelling was found that -inf allows: {remedy}"
-    if weight > 0.0:
-        return f"{gap}, but a weight of {weight:.2g} is on labellings that -inf forbids: {remedy}"
-    return None
+        fault = "no labelling was found that the potentials of -inf allow"
+    elif weight > 0.0:
+        fault = f"a weight of {weight:.2g} is on labellings that the potentials of -inf forbid"
+    remedy = "lower tol, or take polytope='marginal' with an exact oracle"
+    return None if fault is None else f"{gap}, but {fault}: {remedy}"

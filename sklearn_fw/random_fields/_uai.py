@@ -26,7 +26,10 @@ def read_field(path):
     n_variables = tokens.integer("the number of variables", 1)
     n_states = [tokens.integer("a number of states", 1) for _ in range(n_variables)]
     if sum(n_states) > len(tokens.words) + FREE_STATES:
-        tokens.fail(f"the variables have {sum(n_states)} states in all, but few numbers follow")
+        tokens.fail(
+            f"the variables have {sum(n_states)} states in all, but the file holds "
+            f"{len(tokens.words)} numbers"
+        )
     scopes = _read_scopes(tokens, n_variables)
     unary = [np.zeros(k) for k in n_states]
     factors, constant = [], np.zeros(1)
@@ -57,11 +60,15 @@ def read_solution(path):
         tokens.fail(f"the file must start with MAR, PR, MAP or MPE, got {kind!r}")
     try:
         return _read_solution(tokens, kind)
-    except ValueError:
+    except ValueError as error:
+        # Older files have the number of evidence samples first; read those that have one.
         if tokens.words[1:2] != ["1"]:
             raise
-    tokens.next = 2  # older files have the number of evidence samples first, here one
-    return _read_solution(tokens, kind)
+        tokens.next = 2
+        try:
+            return _read_solution(tokens, kind)
+        except ValueError:
+            raise error from None
 
 
 class _Tokens:

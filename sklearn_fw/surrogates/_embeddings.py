@@ -20,7 +20,10 @@ def check_costs(costs):
     if costs.shape[1] < 2:
         raise ValueError("costs must have at least two predictions, got one column")
     if costs.min() < 0.0:
-        raise ValueError(f"costs must not be negative, got {costs.min():g}: add a constant to rows")
+        raise ValueError(
+            f"costs must not be negative, got {costs.min():g}: add a constant to the row of each "
+            f"label, which changes no decision"
+        )
     if costs.max() < 1e-100:  # of which squares vanish
         raise ValueError("costs must not be zero for all predictions: nothing is to be learned")
     return costs
@@ -143,7 +146,9 @@ class NodeOutputs:
         self.seen = [np.unique(column) for column in states.T]
         self.largest_cost = float(costs.largest(truth).max())
         if self.largest_cost == 0.0:
-            raise ValueError(f"task_loss={loss!r} is zero: nothing is to be learned")
+            raise ValueError(
+                f"task_loss={loss!r} is zero for all outputs: nothing is to be learned"
+            )
         self.spaces, parts, total = [], [], np.zeros(n)
         for t, own in enumerate(self.seen):
             here = dense[:, t, own]

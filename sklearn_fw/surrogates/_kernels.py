@@ -22,7 +22,10 @@ def choose(model, X, targets, weight, fit_intercept, rng):
     Of kernels with nearly the least task loss on rows left out, it has the least squared error.
     """
     if model.kernel == "precomputed" and X.shape[0] != X.shape[1]:
-        raise ValueError(f"kernel: Precomputed matrix must be a square matrix, X has {X.shape}")
+        raise ValueError(
+            f"Precomputed matrix must be a square matrix, X has shape {X.shape}: "
+            f"kernel='precomputed' takes the kernel between all rows"
+        )
     tried = _candidates(model, X, weight)
     best, chooses = tried[0], isinstance(model.alpha, str)
     if chooses:

@@ -35,7 +35,10 @@ def fit_kernel(K, targets, weight, alpha, fit_intercept):
     try:
         found = sl.cho_solve(sl.cho_factor(system, lower=True), right)
     except sl.LinAlgError:
-        raise ValueError(f"kernel plus {alpha=:g} is not positive definite: raise alpha") from None
+        raise ValueError(
+            f"the kernel matrix plus alpha = {alpha:g} is not positive definite: increase alpha, "
+            f"or take a kernel that is positive semi-definite"
+        ) from None
     dual = root[:, None] * found
     if not fit_intercept:
         return dual, mean

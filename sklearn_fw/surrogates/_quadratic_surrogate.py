@@ -253,8 +253,9 @@ class QuadraticSurrogateClassifier(ClassifierMixin, Estimator):
             distinct, states = np.unique(states, axis=0, return_inverse=True)
             if not 2 <= len(distinct) <= MOST_OUTPUTS:
                 raise ValueError(
-                    f"y has {len(distinct)} distinct outputs, but needs from 2 to {MOST_OUTPUTS} "
-                    "where task_loss is no sum over labels: take 'hamming'"
+                    f"y has {len(distinct)} distinct outputs, and from 2 to {MOST_OUTPUTS} are "
+                    f"possible for task_loss={self.task_loss!r}: take a loss that is a sum over "
+                    f"labels, such as 'hamming'"
                 )
             self.outputs_ = listed = self.classes_[distinct]
         elif len(listed) < 2:
@@ -392,7 +393,10 @@ class QuadraticSurrogateClassifier(ClassifierMixin, Estimator):
         check_is_fitted(self)
         eps = check_eps(eps, positive=True)
         if not self._outputs.holds_loss:
-            raise ValueError("score_space must hold the loss: see the function learning_complexity")
+            raise ValueError(
+                "score_space does not hold the loss, so no number of examples suffices for every "
+                "eps: see the function learning_complexity"
+            )
         return steps_needed(self.constants_, eps**2 / (2.0 * self._outputs.widest()), eps)
 
     def __sklearn_tags__(self):

@@ -4,7 +4,13 @@ import numpy as np
 import pytest
 
 from _mrf_references import brute_force, random_mrf
-from sklearn_fw.random_fields import ExactMarginals, FactorGraph, Inference, MarginalsEstimator
+from sklearn_fw.random_fields import (
+    ExactMarginals,
+    FactorGraph,
+    Inference,
+    MarginalsEstimator,
+    PairwiseMRF,
+)
 
 GRAPH = FactorGraph([2, 2, 2], [((0, 1, 2), np.arange(8.0).reshape(2, 2, 2) / 4)])
 
@@ -59,3 +65,8 @@ def test_tables_are_learned():
 def test_answers_are_checked(answer, error, message):
     with pytest.raises(error, match=message):
         OwnOfFactors(answer).fit(GRAPH)
+
+
+def test_marginals_below_zero_by_rounding_are_zero():
+    own = OwnOfFactors(lambda e: Inference(e.marginals - 1e-9, 0.0))
+    assert own.fit(PairwiseMRF([[0.0, -np.inf]])).marginals_[0, 1] == 0.0

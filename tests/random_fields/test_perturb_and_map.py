@@ -198,7 +198,7 @@ def test_oracles_that_lose_what_they_found():
             labels = np.full(1, next(self.answers), np.int32)
             return labels, scores.value(labels), np.inf
 
-    message = "no allowed labelling of variable 0: pass an exact one"
+    message = "no allowed labelling for any state of variable 0 in some draw: pass an exact one"
     with pytest.raises(ValueError, match=message):
         PerturbAndMAPMarginals(Wavering(), n_samples=2).fit(PairwiseMRF([[0.0, 1.0]]))
 

@@ -347,8 +347,8 @@ def colours(n_variables):
 @pytest.mark.parametrize(
     "n_variables, settings, message",
     [
-        (4, {"polytope": "local", "tol": 50.0}, r"weight of 0\.95 is on labellings that -inf"),
-        (4, {"oracle": "trws", "tol": 50.0}, r"weight of 0\.95 is on labellings that -inf"),
+        (4, {"polytope": "local", "tol": 50.0}, r"weight of 0\.95 is on labellings that the"),
+        (4, {"oracle": "trws", "tol": 50.0}, r"weight of 0\.95 is on labellings that the"),
     ],
 )
 def test_a_small_gap_without_an_allowed_answer_is_no_convergence(n_variables, settings, message):

@@ -151,8 +151,8 @@ def test_malformed_files_are_refused(text, message, write):
         ("solution", "PR", "line 1: the file ends too early"),
         ("solution", "PR\nhigh", "line 2: a decimal logarithm must be a number, got 'high'"),
         ("solution", "PR 2.0 3.0", "line 1: the file should end here, but goes on with '3.0'"),
-        ("solution", "MAR 2 2\n0.5", "line 2: the file ends too early"),
-        ("solution", "MAR 2 2\n0.5 -0.1", "line 2: a probability must be a number >= 0, got"),
+        ("solution", "MAR 1 2\n0.5", "line 2: the file ends too early"),
+        ("solution", "MAR 1 2\n0.5 -0.1", "line 2: a probability must be a number >= 0, got"),
     ],
 )
 def test_malformed_answers_are_refused(kind, text, message, write):

@@ -397,7 +397,7 @@ def test_weights_are_copies(digits, rng):
         ({"score_space": np.ones((2, 2))}, r"score_space must have shape \(3, r\)"),
         ({"standardize": True, "kernel": "precomputed"}, "standardize must be 'auto' or False"),
         ({"kernel": "precomputed"}, "Precomputed matrix must be a square matrix"),
-        ({"kernel": "sigmoid", "gamma": 1.0, "alpha": 1e-9}, "kernel plus alpha"),
+        ({"kernel": "sigmoid", "gamma": 1.0, "alpha": 1e-9}, "kernel matrix plus alpha"),
     ],
 )
 def test_refusals(options, message, rng):
@@ -416,5 +416,5 @@ def test_refusals_of_outputs(rng):
     restricted = QuadraticSurrogateClassifier(score_space=np.eye(3)[:, :2]).fit(
         X, np.arange(30) % 3
     )
-    with pytest.raises(ValueError, match="score_space must hold the loss"):
+    with pytest.raises(ValueError, match="score_space does not hold the loss"):
         restricted.learning_complexity(0.1)

@@ -14,6 +14,49 @@ import numpy as np
 from .._jit import inner, njit
 
 
+@njit
+def orient_tables(tables, edge_table, flipped, oriented, potts):
+    """Write ``tables[edge_table[e]]`` into ``oriented[0, e]`` and transposed into ``[1, e]``.
+
+    Where ``flipped[e]`` the two change places. ``potts`` is filled in as above.
+    """
+    width = tables.shape[1]
+    for e in range(edge_table.size):
+        table = tables[edge_table[e]]
+        side = 1 if flipped[e] else 0
+        equal, different = table[0, 0], table[0, width - 1]
+        is_potts = True
+        for j in range(width):
+            for k in range(width):
+                oriented[side, e, j, k] = table[j, k]
+                oriented[1 - side, e, k, j] = table[j, k]
+                is_potts &= table[j, k] == (equal if j == k else different)
+        potts[e, 0] = equal if is_potts else np.nan
+        potts[e, 1] = different if is_potts else np.nan
+
+
+@njit
+def total_size(unary, tables, edge_table, n_states, start, edge, other):
+    """Sum over nodes and edges of the largest absolute score of states that are not forbidden."""
+    total = 0.0
+    for i in range(unary.shape[0]):
+        n = n_states[i]
+        largest = 0.0
+        for j in range(n):
+            if unary[i, j] > -np.inf:
+                largest = max(largest, abs(unary[i, j]))
+        total += largest
+        for h in range(start[2 * i + 1], start[2 * i + 2]):
+            table = tables[0, edge_table[edge[h]]]
+            largest = 0.0
+            for j in range(n):
+                for k in range(n_states[other[h]]):
+                    if unary[i, j] + unary[other[h], k] + table[j, k] > -np.inf:
+                        largest = max(largest, abs(table[j, k]))
+            total += largest
+    return total
+
+
 @inner
 def _send(guess, n, m, rows, which, equal, different, messages, e):
     """``messages[e, k]``, k < m, receives the best ``guess[j] + rows[which, j, k]``, j < n.

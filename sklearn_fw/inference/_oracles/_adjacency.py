@@ -9,6 +9,9 @@ from ..._core.oracle import Oracle
 from ..._core.packed import starts_of
 from ..._core.parameters import check_parameters
 from ..._core.scores import PairwiseScores, arrays_of, as_array, count_labelings, expect_scores
+from ..._kernels import lazy
+
+message_passing = lazy("graphs.message_passing")
 
 
 class PlanCache:
@@ -100,32 +103,9 @@ def prepare(scores, plan):
     if len(tables) < len(source):  # one for all edges: once as it is, and once turned round
         edge_table = flipped.astype(np.int64)
         source, flipped = np.zeros(2, np.int64), np.array([False, True])
-    tables = tables[source]
-    tables = np.where(flipped[:, None, None], tables.transpose(0, 2, 1), tables)
-    equal, other = tables[:, 0, 0], tables[:, 0, -1]
-    two = np.where(np.eye(width, dtype=bool), equal[:, None, None], other[:, None, None])
-    is_potts = (tables == two).all(axis=(1, 2))
-    potts = np.where(is_potts[:, None], np.column_stack([equal, other]), np.nan)
-    oriented = np.stack([tables, tables.transpose(0, 2, 1)])
+    oriented, potts = np.empty((2, len(source), width, width)), np.empty((len(source), 2))
+    message_passing.orient_tables(tables, source, flipped, oriented, potts)
     return Problem(unary, oriented, edge_table, n_states, plan.start, plan.edge, plan.other, potts)
-
-
-def without_impossible_pairs(scores):
-    """Scores that forbid the pairs of forbidden states, too: their numbers may be anything."""
-    possible = scores.unary > -np.inf
-    if possible.all():
-        return scores
-    a, b = scores.edges.T
-    pairs = possible[a][:, :, None] & possible[b][:, None, :]
-    return PairwiseScores._view(
-        scores.unary, np.where(pairs, scores.pairwise, -np.inf), scores.edges
-    )
-
-
-def total_size(unary, tables, edge_table):
-    """Sum over nodes and edges of the largest absolute score that is not forbidden."""
-    sizes = [np.abs(np.where(part == -np.inf, 0.0, part)) for part in (unary, tables)]
-    return sizes[0].max(axis=1).sum() + sizes[1].max(axis=(1, 2))[edge_table].sum()
 
 
 def softened(scores):
@@ -133,7 +113,8 @@ def softened(scores):
     unary, tables, edge_table = arrays_of(scores)
     if unary.min() > -np.inf and tables.min(initial=0.0) > -np.inf:
         return scores
-    most = total_size(unary, tables, edge_table)
+    sizes = [np.abs(np.where(part == -np.inf, 0.0, part)) for part in (unary, tables)]
+    most = sizes[0].max(axis=1).sum() + sizes[1].max(axis=(1, 2))[edge_table].sum()
     tables = np.broadcast_to(np.maximum(tables, -2.0 * (1.0 + most)), scores.pairwise.shape)
     return PairwiseScores._view(np.maximum(unary, -2.0 * (1.0 + most)), tables, scores.edges)
 

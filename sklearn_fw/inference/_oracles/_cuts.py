@@ -488,9 +488,11 @@ class CutMoves(GraphOracle):
                 break
             ends = pair(moves[turn % len(moves)], best)
             zero, one = (np.where(allowed[nodes, end], end, best) for end in ends)
-            mixed = best if np.array_equal(zero, one) else _fused(problem, best, zero, one)
-            mixed_value = soft.value(mixed)
             left -= 1
+            if np.array_equal(zero, one):
+                continue
+            mixed = _fused(problem, best, zero, one)
+            mixed_value = soft.value(mixed)
             if mixed_value > value:
                 best, value, left = mixed, mixed_value, len(moves) - 1
         # Penalties and sums are rounded in the search: a worse answer is none.

@@ -11,7 +11,7 @@ from scipy import sparse
 
 from ..._core import check
 from ..._core.budget import time_left
-from ..._core.scores import check_range, expect_scores
+from ..._core.scores import PairwiseScores, check_range, expect_scores
 from ._adjacency import (
     ROUNDING,
     GraphOracle,
@@ -20,7 +20,6 @@ from ._adjacency import (
     is_negligible,
     nothing_allowed,
     settled,
-    without_impossible_pairs,
 )
 from ._cuts import half_integral, possible_states
 
@@ -72,6 +71,18 @@ class Polytope(NamedTuple):
     def messages(self, dual):
         """Dual variables of the equations between edges and nodes: (2, n_edges, n_states)."""
         return dual[self.n_nodes :].reshape(2, -1, self.n_states)
+
+
+def without_impossible_pairs(scores):
+    """Scores that forbid the pairs of forbidden states, too: their numbers may be anything."""
+    possible = scores.unary > -np.inf
+    if possible.all():
+        return scores
+    a, b = scores.edges.T
+    pairs = possible[a][:, :, None] & possible[b][:, None, :]
+    return PairwiseScores._view(
+        scores.unary, np.where(pairs, scores.pairwise, -np.inf), scores.edges
+    )
 
 
 def costs(scores):

@@ -9,18 +9,8 @@ import numpy as np
 
 from ..._core import check
 from ..._core.budget import time_left
-from ..._core.scores import arrays_of
 from ..._kernels import lazy
-from ._adjacency import (
-    GraphOracle,
-    PlanCache,
-    adjacency,
-    first_labels,
-    prepare,
-    settled,
-    total_size,
-    without_impossible_pairs,
-)
+from ._adjacency import GraphOracle, PlanCache, adjacency, first_labels, prepare, settled
 from ._local_search import climb
 
 message_passing = lazy("graphs.message_passing")
@@ -109,7 +99,7 @@ class Incumbent:
         self.problem = prepare(scores, plan)
         # A few errors for each number, and those of adding up all nodes.
         error = (32 + scores.n_nodes) * float(np.finfo(np.float64).eps)
-        self.rounding = error * total_size(*arrays_of(without_impossible_pairs(scores)))
+        self.rounding = error * message_passing.total_size(*self.problem[:-1])
         self._scores = scores
         self._record = -np.inf
         self.labels = first_labels(scores, start)

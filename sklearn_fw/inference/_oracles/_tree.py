@@ -96,11 +96,12 @@ class TreeMaxProduct(GibbsInference):
         return tree.tree_top_k(*self._forest(scores), k)
 
     def _sums(self, scores, marginals):
-        (unary, *graph), n_states = self._forest(scores), scores.n_states
-        node = np.empty((scores.n_nodes if marginals else 0, n_states))
-        edge = np.empty((scores.n_edges if marginals else 0, n_states, n_states))
-        only = np.array([0, len(unary)]), np.zeros(1, np.int64), np.array([scores.n_edges])
-        value = sum_product.tree_marginals_batch(unary, *only, *graph, node, edge).item()
+        unary, *graph = self._forest(scores)
+        n_nodes, n_edges, n_states = scores.n_nodes, scores.n_edges, scores.n_states
+        node = np.empty((n_nodes if marginals else 0, n_states))
+        edge = np.empty((n_edges if marginals else 0, n_states, n_states))
+        one = np.array([0, n_nodes]), np.array([0]), np.array([n_edges])  # where its parts are
+        value = sum_product.tree_marginals_batch(unary, *one, *graph, node, edge).item()
         if marginals:
             edge = self._undirected(edge, scores)
         return node, edge, value
