@@ -84,11 +84,14 @@ class SubmodularFunction(ABC):
         """
         order = self._order(order)
         members, base = np.zeros(self.size, bool), np.empty(self.size)
-        before = self._checked(members)
+        value, before = self.value, self._checked(members)
         for element in order.tolist():
             members[element] = True
-            after = self._checked(members)
-            base[element], before = after - before, after
+            after = value(members.copy())
+            if not (type(after) is float and -np.inf < after < np.inf):  # a quick look at most
+                after = self._number(after, members)
+            base[element] = after - before
+            before = after
         return base
 
     def __add__(self, other):
@@ -100,10 +103,12 @@ class SubmodularFunction(ABC):
         return f"{type(self).__name__}(size={self.size})"
 
     def _checked(self, members):
-        value = self.value(members.copy())
+        return self._number(self.value(members.copy()), members)
+
+    def _number(self, value, members):
         if isinstance(value, np.ndarray) and value.size == 1:
             value = value.item()
-        if not (isinstance(value, (float, Real)) and -np.inf < value < np.inf):
+        if not (isinstance(value, Real) and -np.inf < value < np.inf):
             raise ValueError(
                 f"{self!r} must give finite numbers, got {value!r} for the set "
                 f"{np.flatnonzero(members).tolist()}"
@@ -240,7 +245,7 @@ class CoverageFunction(SubmodularFunction):
     def base(self, order):
         ranks = self._ranks(order)
         first = np.asarray(order)[np.minimum.reduceat(ranks[self._by], self._starts)]
-        return np.bincount(first, weights=self._weights, minlength=self.size)
+        return np.bincount(first, self._weights, self.size).astype(float)  # integers where empty
 
 
 class CutFunction(SubmodularFunction):

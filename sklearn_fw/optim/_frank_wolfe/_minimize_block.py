@@ -8,7 +8,7 @@ from scipy.optimize import OptimizeResult
 from ..._core import check
 from ..._kernels.common.step_rules import open_loop_step
 from .._ends import end_of, run_to_end
-from ..domains._base import SparseAtom, is_ours
+from ..domains._base import ProductAtom, SparseAtom, is_ours
 from ._core import FrankWolfe, Minimisation, checked_derivatives
 from ._iterate import Iterate
 from ._minimize import _result, _rule, check_problem, choose
@@ -160,11 +160,15 @@ class BlockMinimisation(Minimisation):
             start = start.x
         super().__init__(objective, domain, rule=None, start=start, tol=tol)
         self.sampling, self.gap_every, self.rng, self.n_steps = sampling, gap_every, rng, 0
+        points = [self.iterate.point[block] for block in domain.blocks]
+        first = domain.start() if start is None else None
+        if isinstance(first, ProductAtom):  # vertices in their short form
+            points = first.parts
         self.parts = []
         for i, (factor, block) in enumerate(zip(domain.domains, domain.blocks)):
             variant, step_size = choices[i]
             iterate = Iterate(
-                factor, start=self.iterate.point[block], combination=combinations[i],
+                factor, start=points[i], combination=combinations[i],
                 active=variant != "fw", known=True,
             )  # fmt: skip
             self.parts.append(Block(self, iterate, block, variant, step_size))

@@ -65,9 +65,9 @@ class IncrementalSolver(Solver):
     Parameters
     ----------
     step_size : {"auto", "theory"} or float, default="auto"
-        "auto" is 1 / (3 L), for SAG 1 / L, and "theory" the 1 / (5 L) of the convergence theorem,
-        or what that for threads allows (`Asaga`), where L bounds the second derivative of every
-        term ``s_i loss(y_i, <w, x_i> + c)``.
+        "auto" is 1 / (3 L), and "theory" the 1 / (5 L) of the convergence theorem, or what that for
+        threads allows (`Asaga`), where L bounds the second derivative of every term
+        ``s_i loss(y_i, <w, x_i> + c)``.
     sampling : {"shuffle", "uniform"}, default="shuffle"
         Every row once per epoch in a new order, or independent draws as in the theory.
     conditioning : {"auto", "diagonal"} or None, default="auto"

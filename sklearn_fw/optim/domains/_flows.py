@@ -237,6 +237,7 @@ class Flows(_Network):
         demands = np.zeros(len(self.nodes))
         for node, amount in given.items():
             demands[self._which(node, "demand")] = check.number(amount, f"demand of {node!r}")
+        check.magnitude(demands, "demand")
         if abs(demands.sum()) > 1e-9 * np.abs(demands).sum():
             raise ValueError(f"demand must sum to zero over all nodes, got {demands.sum():g}")
         return demands
@@ -250,7 +251,7 @@ class Flows(_Network):
         for place, (limit, edge) in enumerate(zip(limits, self.edges)):
             endless = isinstance(limit, float) and limit == np.inf
             name = f"capacity of {edge!r}" if isinstance(capacity, str) else "capacity"
-            checked[place] = np.inf if endless else check.not_negative(limit, name)
+            checked[place] = np.inf if endless else check.moderate(limit, name)
         return checked
 
     @property
