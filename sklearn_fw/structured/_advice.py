@@ -28,7 +28,10 @@ def warn_of_oracle(blocks):
         faults.append(f"gave {blocks.n_unbounded} answers without an upper bound")
     if faults:
         void = ", and dual_gap_ is no certificate: take one that is exact or has bounds"
-        helps = ". What helps: BestOf(tol=1e-6), a larger max_iter of it, or a model that is a tree"
+        helps = (
+            ". What helps: an oracle that searches longer, such as BestOf(tol=1e-6), a larger "
+            "max_iter of it, or a model without cycles"
+        )
         warn(
             f"the oracle {' and '.join(faults)}: it is not exact"
             f"{'' if blocks.certified else void}{helps if n_worse else ''}",
@@ -42,7 +45,7 @@ def warn_of_budget(svm, status, other_help):
         return
     gap, objective, n_iter = svm.dual_gap_, abs(svm.objective_), svm.n_iter_
     of_objective = f", {gap / objective:.2g} of the objective" if objective > 0 else ""
-    what, done = svm._iterations
+    what, done, kind = svm._iterations
     if status is Status.TIME_LIMIT:
         own = "" if svm.time_limit is None else f"={svm.time_limit:.3g}"  # else that of a search
         ended = f"time_limit{own} ended the fit after {n_iter} {what}"
@@ -51,7 +54,7 @@ def warn_of_budget(svm, status, other_help):
         ended, helps = f"{n_iter} {what} were {done}", f"max_iter above {n_iter}"
     helps = "; ".join([helps, *other_help])
     warn(
-        f"{ended} and the duality gap is {gap:.3g}{of_objective}, more than tol={svm.tol_:.3g}. "
+        f"{ended} and the {kind} is {gap:.3g}{of_objective}, more than tol={svm.tol_:.3g}. "
         f"What helps: {helps}{'; or accept it with a larger tol' if svm.tol_ < 0.1 else ''}",
         ConvergenceWarning,
     )

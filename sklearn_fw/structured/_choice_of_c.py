@@ -264,8 +264,8 @@ def _codes(matrix, rng):
 def _copies(codes, row_start, held_out, rest):
     """Share of the rows of some samples that are rows of others, too."""
     sample = np.repeat(np.arange(len(row_start) - 1), np.diff(row_start))
-    rows = [codes[np.isin(sample, own)] for own in (held_out, rest)]
-    return float(np.isin(*rows).mean())
+    left_out, others = (codes[np.isin(sample, own)] for own in (held_out, rest))
+    return float(np.isin(left_out, others).mean())
 
 
 # ---- passes of the fit ---------------------------------------------------------------------------

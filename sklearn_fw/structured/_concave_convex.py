@@ -44,8 +44,8 @@ class ConcaveConvex(IterativeMethod):
         states, gain = self._imputed(found.w)
         objective, last = found.primal - gain, self.point
         n_changed = int(np.count_nonzero(states != truth_of(self.blocks)))
-        most = None if last is None or found.dual is None else last.primal - found.dual
-        is_stationary = most is not None and most <= self.tol * abs(last.primal)
+        left_to_gain = None if last is None or found.dual is None else last.primal - found.dual
+        is_stationary = left_to_gain is not None and left_to_gain <= self.tol * abs(last.primal)
         if last is not None and (objective > last.primal or is_stationary):
             # The convex problem at the last point says how little could be gained there.
             duals = [dual for dual in (last.dual, found.dual) if dual is not None]

@@ -146,14 +146,17 @@ class LatentStructuredSVM(StructuredSVM):
     n_init: int = 1
     surrogate: str = field(default="hinge", init=False)  # what the convex problems are made of
 
-    _iterations = "convex problems", "solved"
+    _iterations = "convex problems", "solved", "duality gap of the last one"
 
     # ---- fitting ---------------------------------------------------------------------------------
 
     def _find_model(self, X, y):
         model = super()._find_model(X, y)
         if not has_parts(model):
-            raise TypeError(f"hidden states need a model of nodes and edges, not {model!r}")
+            name = type(model).__name__
+            raise TypeError(
+                f"hidden states need a model of nodes and edges, not {name}: take StructuredSVM"
+            )
         return HiddenStates(model, self.n_states_per_label, self.missing_label)
 
     def _fit(self, X, y, sample_weight):

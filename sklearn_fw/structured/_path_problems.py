@@ -143,7 +143,7 @@ def _check_solver(estimator, mode):
                 f"DualAscent, got {estimator.solver!r}"
             )
         if mode == "heuristic":
-            raise ValueError(f"mode='heuristic' needs surrogate='hinge', got {surrogate.name!r}")
+            raise ValueError(f"surrogate={surrogate.name!r} needs mode='exact', got {mode!r}")
         return
     if not isinstance(solver, BlockFrankWolfe):
         raise ValueError(

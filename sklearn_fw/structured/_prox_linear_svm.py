@@ -183,7 +183,7 @@ class ProxLinearStructuredSVM(StructuredPredictor, CallbackSupportMixin, Estimat
     verbose: int = 0
 
     surrogate = "hinge"  # what its models are made of
-    _iterations = "convex models", "solved"
+    _iterations = "convex models", "solved", "duality gap of the next one"
 
     @with_callbacks
     def fit(self, X, y, sample_weight=None):

@@ -215,7 +215,7 @@ class StructuredSVM(StructuredPredictor, CallbackSupportMixin, Estimator):
     random_state: object = None
     verbose: int = 0
 
-    _iterations = "passes", "made"
+    _iterations = "passes", "made", "duality gap"
 
     @with_callbacks
     def fit(self, X, y, sample_weight=None):

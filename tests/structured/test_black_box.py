@@ -247,7 +247,7 @@ def test_warm_start_of_other_kinds(chains, rng):
     visit_blocks(black, *make_order(rng, black.n_blocks, 2), make_rules(0.05))
     exported = black.export()
     black.reset(0.05, capacity=5)
-    with pytest.raises(ValueError, match="previous fit that kept them"):
+    with pytest.raises(ValueError, match="the previous fit did not keep"):
         black.restore(exported)
     other = BlackBoxProblem(FourMethods(model), X[::-1], y[::-1], weight)
     fewer = BlackBoxProblem(FourMethods(model), X[1:], y[1:], weight[1:] / weight[1:].sum())

@@ -169,7 +169,7 @@ def test_refusals(rng):
     with pytest.raises(ValueError, match="trains surrogate='crf' or 'softmax_margin', not"):
         StructuredSVM("chain", solver="dual_ascent").fit(X, y)
     crf = StructuredSVM("chain", surrogate="crf")
-    with pytest.raises(ValueError, match="mode='heuristic' needs surrogate='hinge', got 'crf'"):
+    with pytest.raises(ValueError, match="surrogate='crf' needs mode='exact', got 'heuristic'"):
         regularization_path(crf, X, y, mode="heuristic")
     with pytest.raises(ValueError, match="solver of a path with surrogate='crf' must be 'auto'"):
         regularization_path(crf.set_params(solver="svrg"), X, y)

@@ -327,6 +327,7 @@ def test_sizes_beside_constants(rng, factor, unlearnt, make):
         ((ROWS, sp.csr_array(1.0 - np.eye(4))), r"np.transpose\(scipy.sparse.triu\(A, 1\)"),
         ((ROWS, [("a", "b")]), "must hold the numbers of nodes, .*, got names: .* networkx"),
         ((ROWS, [(0, 1)], np.ones((2, 2))), r"have shape \(1, n_edge_features\), got \(2, 2"),
+        ((ROWS, [(0, 1)], np.ones((1, 0))), r"have shape \(1, n_edge_features\), got \(1, 0"),
         ((ROWS, [(0, 1)], np.ones((1, 3))), r"edges with \[4\] features, but 1 and \[3\]"),
         ((ROWS, [(0, 1)]), r"edges with \[0\] features, but 1 and \[3\]"),
         ((ROWS, [(0, 1)], [[np.nan, 1.0]]), "NaN"),
@@ -379,5 +380,5 @@ def test_bad_parameters(rng):
         StructuredSVM(GraphModel(edge_symmetry="skew")).fit(X, y)
     with pytest.raises(ValueError, match=r"class_weight names the class 'cow'"):
         StructuredSVM(GraphModel(class_weight={"cow": 2.0})).fit(X, y)
-    with pytest.raises(ValueError, match="class_weight needs a loss that is a sum over nodes"):
+    with pytest.raises(ValueError, match="class_weight needs a task_loss that is a sum over nodes"):
         StructuredSVM(GraphModel("zero_one", class_weight="balanced")).fit(X, y)

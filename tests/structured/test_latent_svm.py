@@ -181,7 +181,7 @@ def test_hidden_nodes():
     hubs = np.array([states[-1] for states in svm.predict_states(X_test)])
     up = np.array([labels[0] for labels in y_test])
     assert max(np.mean(hubs == up), np.mean(hubs != up)) > 0.8
-    with pytest.raises(ValueError, match="LatentStructuredSVM trains with them"):
+    with pytest.raises(ValueError, match="take LatentStructuredSVM"):
         StructuredSVM(Stars()).fit(X, y)
 
 

@@ -264,7 +264,7 @@ def test_bad_losses():
     X, y = [np.ones((2, 1))], [["a", "b"]]
     with pytest.raises(ValueError, match="task_loss must be one of 'auto', 'hamming'"):
         ChainModel("edit").initialize(X, y)
-    with pytest.raises(ValueError, match="class_weight needs a loss that is a sum over nodes"):
+    with pytest.raises(ValueError, match="class_weight needs a task_loss that is a sum over nodes"):
         ChainModel("zero_one", class_weight="balanced").initialize(X, y)
     with pytest.raises(ValueError, match="task_loss must be one of 'auto', 'hamming'"):
         MultilabelModel(task_loss="zero-one").initialize(np.ones((2, 1)), np.eye(2))
@@ -287,6 +287,7 @@ def test_default_oracles():
         ([[0, 3]], "edges of labels must name nodes 0 to 2, got 0 to 3"),
         ([[-1, 0]], "edges of labels must name nodes 0 to 2, got -1 to 0"),
         ([[0, 1, 2]], "edges of labels must be integers of shape"),
+        ([[0.0, 1.0]], r"edges of labels must be integers of shape \(n_edges, 2\), got float64"),
         ([[1, 1]], "edges of labels must join two different nodes"),
         ([[0, 1], [1, 0]], "edges holds the same pair of labels twice"),
     ],

@@ -204,7 +204,9 @@ def test_warm_start_goes_on():
 
 def test_budgets_end_a_fit_with_a_certificate():
     X, y = boxes(n_samples=20, n_boxes=12)
-    with pytest.warns(ConvergenceWarning, match="1 convex models were solved and the duality gap"):
+    with pytest.warns(
+        ConvergenceWarning, match="1 convex models were solved and the duality gap of"
+    ):
         svm = ProxLinearStructuredSVM(BoxNetwork(), max_iter=1, tol=1e-3).fit(X, y)
     assert svm.dual_gap_ == pytest.approx(svm.objective_ - svm.dual_objective_, rel=1e-9, abs=0)
     assert svm.status_ == "max_iter"

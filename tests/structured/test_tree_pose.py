@@ -128,7 +128,7 @@ IMAGE, POSE = np.zeros((4, 5, 2)), np.array([(0, 0), (1, 1), (2, 3)])
         ({"edges": [(0, 1), (1, 2), (2, 0)]}, [IMAGE], [POSE], "edges must form a tree"),
         ({"edges": [(0, 3)]}, [IMAGE], [POSE], "edges must name joints 0 to 2"),
         ({"edges": "chain"}, [IMAGE], [POSE], "edges must be 'auto' or pairs of joints"),
-        ({"n_types": 2}, [IMAGE], [POSE], "has 1 different displacements in y: take fewer types"),
+        ({"n_types": 2}, [IMAGE], [POSE], "n_types=2, but the edge .* take fewer types"),
         ({"task_loss": DistanceLoss(unit=(0, 7))}, [IMAGE], [POSE], "two joints below 3"),
         ({"task_loss": DistanceLoss(unit="m")}, [IMAGE], [POSE], "unit must be 'box', 'pixel'"),
         ({"task_loss": "hamming"}, [IMAGE], [POSE], "task_loss must be one of 'distance'"),

@@ -36,7 +36,8 @@ def checked_features(x, name, n_features, axes="n_rows, n_columns", least=1):
     n_axes = len(axes.split(", ")) + 1
     fits = x.ndim == n_axes and n_features in ("n_features", x.shape[-1]) and x.shape[-1] > 0
     if not fits or min(x.shape) < least:
-        raise ValueError(f"{name} must have shape ({axes}, {n_features}), got {x.shape}")
+        at_least = f" with {least} of each at least" if 0 in x.shape else ""
+        raise ValueError(f"{name} must have shape ({axes}, {n_features}){at_least}, got {x.shape}")
     return x
 
 

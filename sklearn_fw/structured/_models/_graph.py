@@ -207,7 +207,9 @@ class GraphModel(LabelledParts):
         if self._n_kinds == 1:
             return [_labels(output, name)]
         if not isinstance(output, list | tuple) or len(output) != self._n_kinds:
-            raise ValueError(f"{name} must be a dict or a list of {self._n_kinds} arrays")
+            raise ValueError(
+                f"{name} must hold the labels of {self._n_kinds} kinds of nodes, in a list"
+            )
         return [_labels(own, name) for own in output]
 
     def _join(self, rows, x):

@@ -135,7 +135,8 @@ class GraphCutModel(GraphModel):
                 edge, column = np.argwhere(features < 0.0)[0]
                 raise ValueError(
                     f"edge features of {name} must not be negative, got {features[edge, column]} "
-                    f"at edge {edge}, feature {column}: give similarities, or take GraphModel"
+                    f"at edge {edge}, feature {column}: give similarities such as "
+                    f"exp(-distance), or take GraphModel"
                 )
         return sample
 

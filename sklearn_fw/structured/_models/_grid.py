@@ -181,8 +181,9 @@ class GridModel(LabelledParts):
 
     def _split(self, output, name):
         labels = output if isinstance(output, np.ma.MaskedArray) else as_array(output, name)
-        if labels.ndim != self.offsets_.shape[1]:
-            raise ValueError(f"{name} must have the axes of a grid, got shape {labels.shape}")
+        n_axes = self.offsets_.shape[1]
+        if labels.ndim != n_axes:
+            raise ValueError(f"{name} must have {n_axes} axes, got shape {labels.shape}")
         return [labels.ravel()]
 
     def _join(self, rows, x):

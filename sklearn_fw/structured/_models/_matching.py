@@ -130,7 +130,7 @@ class MatchingModel(ScoredModel):
                 )
             if self.perfect and not np.all(count):
                 raise ValueError(
-                    f"{name} gives {kind} {count.argmin()} no partner, which perfect=True demands"
+                    f"{name} gives {kind} {count.argmin()} no partner: set perfect=False"
                 )
 
     @property

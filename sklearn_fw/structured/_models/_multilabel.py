@@ -27,7 +27,7 @@ class MultilabelModel(RowsModel):
     ----------
     edges : {"tree", "full", "none"} or array-like of shape (n_edges, 2), default="tree"
         Pairs of labels with a table of their own: the maximum spanning tree of their mutual
-        information in the training set (Chow and Liu), all, none, or those given.
+        information in the training set (Chow and Liu), all, none, or those given, by integers.
     task_loss : {"auto", "hamming", "hamming_sum", "zero_one"}, array-like of shape (2, 2) or \
             TaskLoss, default="auto"
         Fraction of wrong labels, their number, one if any label is wrong, a matrix of costs of

@@ -68,7 +68,7 @@ class PairwiseModel(ScoredModel):
         # Of "auto" the judge is a loss between 0 and 1.
         self._judging_loss = HammingLoss() if by_itself else self._training_loss
         if self.class_weight is not None and not self._loss_is_a_sum:
-            raise ValueError("class_weight needs a loss that is a sum over nodes")
+            raise ValueError("class_weight needs a task_loss that is a sum over nodes")
 
     @property
     def _loss_is_a_sum(self):

@@ -360,8 +360,8 @@ class PartModel(PairwiseModel):
         if not n_nodes:
             raise ValueError(f"{name} must have one node at least")
         edges = [] if edges is None else edges if isinstance(edges, list) else [edges]
-        of_edges = n_nodes, f"edges of {name}", self._n_constants
-        edges = [read_edges(kind, *of_edges) for kind in edges]
+        where, has_constant = f"edges of {name}", self._n_constants > 0
+        edges = [read_edges(kind, n_nodes, where, has_constant) for kind in edges]
         weights = self.node_weights(x)
         if weights is not None:
             weights = check.shaped(weights, "weights of nodes", n_nodes)

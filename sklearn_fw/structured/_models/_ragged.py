@@ -122,10 +122,12 @@ def stack_labels(y, node_start=None):
         first = next((i for i, item in enumerate(items) if item.size), 0)
         for i, item in enumerate(items):
             known = observed(item.ravel()).tolist() if item.dtype.kind == "O" else ()
-            if any(label is None or type(label).__hash__ is None for label in known):
+            if any(label is None for label in known):
                 raise ValueError(
-                    f"y[{i}] must hold labels, got {known[:3]} (LatentStructuredSVM takes None)"
+                    f"y[{i}] must hold labels, got None: LatentStructuredSVM trains without some"
                 )
+            if any(type(label).__hash__ is None for label in known):
+                raise ValueError(f"y[{i}] must hold labels, got {known[:3]!r:.60}")
             if item.ndim != 1:
                 raise ValueError(
                     f"y[{i}] must be a sequence with one label per node, got {item.tolist()!r:.60}"

@@ -115,7 +115,7 @@ def _refuse_loose_graphs(X, y):
     first = X[0] if isinstance(X, list | tuple) and X else None
     is_pair = isinstance(first, list) and _n_nodes_of_pair(first) > 0
     if is_pair and n_labels and n_dims(next(iter(y)), 2) == 1:
-        raise ValueError("X[0] is a list of features and edges: write a tuple for each graph")
+        raise ValueError("X[0] is a list of features and edges: write a tuple (features, edges)")
 
 
 def _n_nodes_of_pair(item):

@@ -107,7 +107,8 @@ class TreePoseModel(ScoredModel):
         poses = []
         for i, x, truth in checked_samples(X, y):
             pose, name = _pose(truth, f"y[{i}]")[:, :2], f"y[{i}]"
-            self.n_joints_ = len(poses[0] if poses else pose)
+            if i == 0:
+                self.n_joints_ = len(pose)
             poses.append(check_positions(pose, name, self.n_joints_, x.shape[:2]))
             self._loss.position_costs(poses[-1], (1, 1))  # refuses bad parameters
         self.n_features_in_ = x.shape[2]
@@ -141,7 +142,10 @@ class TreePoseModel(ScoredModel):
 
         n = len(np.unique(displacements, axis=0))
         if n < self._n_types:
-            raise ValueError(f"edges_[{e}] has {n} different displacements in y: take fewer types")
+            raise ValueError(
+                f"n_types={self._n_types}, but the edge of joints {self.edges_[e].tolist()} has "
+                f"{n} different displacements in y: take fewer types"
+            )
         found = KMeans(self._n_types, n_init=10, random_state=0).fit(displacements)
         return found.cluster_centers_, displacements - found.cluster_centers_[found.labels_]
 

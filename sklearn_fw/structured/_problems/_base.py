@@ -302,7 +302,8 @@ class Problem:
             )
         if self.explicit and not exported["complete"]:
             raise ValueError(
-                "warm_start=True needs the dual variables of the previous fit: use its solver"
+                "warm_start=True needs dual variables that the previous fit did not keep: use the "
+                "same solver, or set warm_start=False"
             )
         self.loss[:] = exported["loss"] * self.weight
         self._take_points(exported["points"])

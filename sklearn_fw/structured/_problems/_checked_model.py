@@ -171,7 +171,8 @@ class CheckedModel:
             array = np.empty(0, dtype=object)
         if array.dtype == object:
             raise TypeError(
-                f"duals of outputs of type {type(y).__name__} need a method output_key(y)"
+                f"outputs of type {type(y).__name__} cannot be told apart: give the model a method "
+                f"output_key(y)"
             )
         # Not bytes: equal labels may come in different integer or text types.
         flat = tuple(array.ravel().tolist())

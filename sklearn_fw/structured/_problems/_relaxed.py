@@ -27,7 +27,8 @@ class RelaxedProblem(PartProblem):
     def _reset(self, capacity):
         if capacity:
             raise ValueError(
-                "relaxed answers are marginals, of which no list is kept: take solver='bcfw'"
+                "relaxed answers are marginals, of which no list is kept: take solver='bcfw', or "
+                "an oracle with relaxed=False"
             )
         super()._reset(capacity)
 

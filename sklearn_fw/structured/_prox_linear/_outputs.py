@@ -227,7 +227,9 @@ class Labellings(Outputs):
         """Mean vector of outputs in proportion to exp(score / temperature), and log of the sum."""
         if not callable(getattr(self.oracle, "marginals", None)):
             name = name_of(self.oracle)
-            raise TypeError(f"smoothed answers need marginals, which {name} lacks: use 'tree'")
+            raise TypeError(
+                f"smoothed answers need an oracle with marginals, which {name} lacks: use 'tree'"
+            )
         node, edge, log_sum = self.oracle.marginals(self._scores(flat / temperature, layout))
         if len(layout.shapes) == 1:
             return node.ravel(), log_sum

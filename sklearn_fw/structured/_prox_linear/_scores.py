@@ -175,7 +175,8 @@ class CheckedScores:
         arrays = _as_tuple(self._call("value", i, x, read_only(w)))
         if not 1 <= len(arrays) <= 3:
             raise ValueError(
-                f"{name} must be an array, or a tuple of 2 or 3, got a tuple of {len(arrays)}"
+                f"{name} must be an array, (unary, pairwise) or (unary, pairwise, edges), got a "
+                f"tuple of {len(arrays)}"
             )
         edges = arrays[2] if len(arrays) == 3 else None
         arrays = [check.numbers(array, name) for array in arrays[:2]]

@@ -214,7 +214,7 @@ class _UserMethod:
                 raise TypeError(f"{key!r} of the row that {name} returned must be a number")
         if self._certified and row.get("dual_gap") is None:
             raise ValueError(
-                f"{name} has no 'dual_gap': set certified = False in the solver's class"
+                f"{name} returned no 'dual_gap': set certified = False in the solver's class"
             )
         n_calls = int(self._blocks.counts[block_rules.CALLS])
         self._row = {"n_oracle_calls": n_calls, "dual_gap": None, **row}
@@ -414,8 +414,8 @@ def _check_within(solver, lower, upper, model):
     if len(outside):
         j = int(outside[0])
         raise ValueError(
-            f"lower_bounds and upper_bounds exceed the bounds of {type(model).__name__}, which "
-            f"None takes: weight {j} may be from {box[0][j]} to {box[1][j]}"
+            f"lower_bounds and upper_bounds exceed the bounds of {type(model).__name__}: weight "
+            f"{j} may be from {box[0][j]} to {box[1][j]}; None takes those of the model"
         )
 
 

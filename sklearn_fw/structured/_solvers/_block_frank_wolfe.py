@@ -150,8 +150,8 @@ class _BlockMethod(DualMethod):
     def __init__(self, settings, blocks, lam, tol, rng, warm):
         self.settings, self.blocks, self.tol, self.rng = settings, blocks, tol, rng
         use_cache = settings.cache is True
-        says_all = settings.variant == "exact" and blocks.single  # what marginals then do
-        explicit = use_cache or (settings.variant != "fw" and not says_all)
+        marginals_suffice = settings.variant == "exact" and blocks.single
+        explicit = use_cache or (settings.variant != "fw" and not marginals_suffice)
         self.rules = block_rules.Rules(
             lam, VARIANTS.index(settings.variant), settings.step_size == "line_search", use_cache,
             float(settings.cache_f), float(settings.cache_nu), float(settings.gap_degree),
@@ -193,7 +193,7 @@ class _BlockMethod(DualMethod):
         blocks, point = self.blocks, self.last
         if not blocks.certified:
             raise ValueError(
-                "mode='exact' needs an oracle that is exact or bounds scores: take 'heuristic'"
+                "mode='exact' needs an oracle that is exact or bounds scores: take mode='heuristic'"
             )
         norm = 0.5 * blocks.lam * (point.w @ point.w)
         return Breakpoint(

@@ -385,7 +385,8 @@ class _ExtragradientMethod(BestPointMethod):
         if isinstance(self.settings.step_size, Real):
             if not np.abs(next_w.w).max() < HUGE:
                 raise FloatingPointError(
-                    f"weights grow without bound with step_size={self.settings.step_size}: lower it"
+                    f"weights grow without bound with step_size={self.settings.step_size}: take a "
+                    f"smaller one, or 'backtrack'"
                 )
             return True
         space, outputs, v_w, v_z = self.space, self.outputs, self.v_w, self.v_z
