@@ -240,8 +240,8 @@ class DiscreteICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         elif self.off_diagonality_ > MUCH_OFF_DIAGONAL:
             share = self.off_diagonality_
             warn(
-                f"no basis makes the third moment diagonal: {share:.0%} of its squares stay off "
-                f"the diagonal. {advice}"
+                f"no basis makes the third moment diagonal: {share:.0%} of its squares "
+                f"stay outside. {advice}"
             )
 
     def _find_prior(self, rows, solution):
