@@ -467,7 +467,10 @@ class KnowledgeBaseAligner(Estimator):
         kb1, kb2, truth = self.kb1_, self.kb2_, as_mapping(truth, "truth")
         if truth and not any(a in kb1._codes and b in kb2._codes for a, b in truth.items()):
             pair = next(iter(truth.items()))
-            raise ValueError(f"truth holds no pair of entities of both sides, but {pair!r:.80}")
+            raise ValueError(
+                "truth holds no pair of an entity of the first side and one of the second: its "
+                f"first pair is {pair!r:.80}"
+            )
         return truth
 
     def evaluate(self, truth):
@@ -489,8 +492,9 @@ class KnowledgeBaseAligner(Estimator):
         n_right, n_judged, n_true = mapping_counts(truth, self.mapping_)
         precision, recall, f1 = precision_recall_f1(n_right, n_judged, n_true)
         strict, _, strict_f1 = precision_recall_f1(n_right, self.n_matches_, n_true)
-        found = {"precision": precision, "recall": recall, "f1": f1}
-        return Bunch(**found, strict_precision=strict, strict_f1=strict_f1)
+        return Bunch(
+            precision=precision, recall=recall, f1=f1, strict_precision=strict, strict_f1=strict_f1
+        )
 
     def score(self, truth):
         """Return the F1 score of the mapping, ``evaluate(truth).f1``.

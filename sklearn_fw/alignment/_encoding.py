@@ -50,7 +50,10 @@ def tie_names(first, second, pairs, what):
         tied = {key: code if c in old else c for key, c in tied.items()}
         tied[0, a] = tied[1, b] = code
     if len(first) and len(second) and not tied:
-        warn(f"no {what} has a name that both sides share: {parameter} says which mean the same")
+        warn(
+            f"no {what} has a name that both sides share, so none is compared: name those that "
+            f"mean the same in {parameter}"
+        )
     codes = ([tied.get((side, n), -1) for n in names] for side, names in enumerate((first, second)))
     return [np.array(side, dtype=np.int64) for side in codes]
 
@@ -86,8 +89,9 @@ def encode_labels(texts, weighting, by_trigrams):
     labels, counts = [], []
     for lists, (indptr, words) in zip(texts, rows, strict=True):
         count = np.bincount(words, minlength=n_words)
-        rarity = np.log10(len(lists) / np.maximum(count, 1))
-        idf = rarity if weighting == "idf" else np.ones(n_words)
+        idf = np.ones(n_words)
+        if weighting == "idf":
+            idf = np.log10(len(lists) / np.maximum(count, 1))
         labels.append(_weighted(indptr, words, idf[words]))
         counts.append(count)
     return labels, counts
@@ -215,11 +219,14 @@ def pairs_of_labels(labels, counts, model, threshold):
         indexed[np.argsort(-count, kind="stable")[: model.n_stop_words]] = False
     rows = [np.repeat(np.arange(len(side.totals)), np.diff(side.indptr)) for side in labels]
     weights = [side.weights * ~indexed[side.words] for side in labels]
-    hidden = tuple(map(np.bincount, rows, weights, [len(side.totals) for side in labels]))
+    hidden = tuple(
+        np.bincount(row, weight, len(side.totals))
+        for row, weight, side in zip(rows, weights, labels)
+    )
     order = np.argsort(labels[1].words, kind="stable")
     postings = starts_of(counts[1]), rows[1][order], labels[1].weights[order]
-    least = int(model.min_shared_words), float(threshold)
-    return suggest(*labels, postings, indexed, hidden, *least)
+    least_shared = int(model.min_shared_words)
+    return suggest(*labels, postings, indexed, hidden, least_shared, float(threshold))
 
 
 def mutual_fraction(labels, counts, model, threshold):

@@ -96,7 +96,9 @@ class KnowledgeBase:
             return found
         if labels is not None and labels not in self.property_names:
             names = self.property_names[:8]
-            raise ValueError(f"labels must be a dict, None or one of {names}, got {labels!r:.60}")
+            raise ValueError(
+                f"labels must be a dict, None or a property such as {names}, got {labels!r:.60}"
+            )
         wanted = LABELS if labels is None else (labels,)
         names = self.property_names
         names = [local_name(p).lower() for p in names] if labels is None else names
@@ -298,7 +300,9 @@ def _coded_values(properties, codes):
     names, rows, known = {}, {}, {}
     for t, entity, name, value in _facts(properties, "properties"):
         if isinstance(value, dict | list | tuple | set | np.ndarray):
-            raise ValueError(f"properties[{t}]: the value must be one text, got {value!r:.60}")
+            raise ValueError(
+                f"properties[{t}]: the value must be one text, number or date, got {value!r:.60}"
+            )
         code = codes.setdefault(entity, len(codes))
         if not _is_missing(value):
             whole = isinstance(value, float | np.floating) and value.is_integer()

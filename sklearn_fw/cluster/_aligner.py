@@ -161,7 +161,8 @@ class SequenceAligner(Estimator):
         for n, places in enumerate(kept):
             if not len(places):
                 raise ValueError(
-                    f"sequence {n} holds no token of the vocabulary: raise max_vocabulary"
+                    f"sequence {n} holds no token of the vocabulary: leave it out, or raise "
+                    "max_vocabulary"
                 )
         tokens = np.concatenate([self._codes(s)[p] for s, p in zip(sequences, kept)])
         starts = starts_of([len(places) for places in kept])
@@ -217,7 +218,7 @@ class SequenceAligner(Estimator):
         if isinstance(self.n_slots, str):
             return max(FEW_SLOTS, int(lengths.sum()))
         if self.n_slots < lengths.max():
-            raise ValueError(f"n_slots must be at least {lengths.max()}, the longest sequence")
+            raise ValueError(f"n_slots must be at least {lengths.max()}, for the longest sequence")
         return int(self.n_slots)
 
     def _search(self, problem, domain, rng):
@@ -249,9 +250,10 @@ class SequenceAligner(Estimator):
     def _describe(self, sequences, kept, starts, slots):
         self.template_slots_ = used = np.unique(slots)
         counts = self._frozen[:, used].T.astype(np.int64)
-        names, orders = self.vocabulary_, np.argsort(-counts, axis=1, kind="stable")
-        rows = zip(counts, orders)
-        self.template_ = [{names[k]: int(row[k]) for k in order if row[k]} for row, order in rows]
+        self.template_ = [
+            {self.vocabulary_[k]: int(row[k]) for k in np.argsort(-row, kind="stable") if row[k]}
+            for row in counts
+        ]
         support = counts.sum(axis=1)
         # The lowest support of which all slots fit, so that equals are not told apart
         fits = (m for m in np.unique(support) if np.sum(support >= m) <= self.n_steps)
@@ -296,7 +298,7 @@ class SequenceAligner(Estimator):
         kept, slots = [self._kept(tokens) for tokens in sequences], []
         for n, (tokens, places) in enumerate(zip(sequences, kept)):
             if len(places) > self.n_slots_:
-                raise ValueError(f"sequence {n} has more tokens than the {self.n_slots_} slots")
+                raise ValueError(f"sequence {n} has {len(places)} tokens for {self.n_slots_} slots")
             own = sums[self._codes(tokens)[places]]
             if len(places):
                 chosen = OrderedPlacements(own.shape).place(own.ravel())

@@ -52,7 +52,8 @@ def check_windows(windows, lengths, n_steps):
                 entry = check.array(window, name)
                 if entry.shape != (3,) or np.any(entry % 1) or entry[0] not in range(n_steps):
                     raise ValueError(
-                        f"{name} must hold (step < {n_steps}, first, last row), got {window!r:.80}"
+                        f"{name} must hold (step, first row, last row), with steps from 0 to "
+                        f"{n_steps - 1}; got {window!r:.80}"
                     )
                 step, first, last = map(int, entry)
                 mask[max(first, 0) : max(last + 1, 0), step] = True

@@ -166,7 +166,10 @@ class OrderedDiscriminativeClustering(ClusterMixin, Estimator):
         if windows is not None:
             masks, widened = masks_of(windows, self.window_constraint == "hull", OrderedPlacements)
         if len(widened):
-            warn(f"windows of sequences {widened.tolist()} leave no placement: they were widened")
+            warn(
+                f"windows of sequences {widened.tolist()} leave no placement in order: the fewest "
+                "steps that make one possible are free there"
+            )
         return OrderedPlacements([(K, int(n)) for n in lengths], masks), widened
 
     def _search(self, objective, domain, rng):

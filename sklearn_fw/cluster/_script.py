@@ -87,7 +87,10 @@ class ScriptDiscovery(Estimator):
         self.aligner_.fit(tokens)
         self.n_steps_, self.step_names_ = self.aligner_.n_steps_, self.aligner_.step_names_
         if not self.n_steps_:
-            raise ValueError(f"tokens have no step in common: raise n_steps={self.n_steps}")
+            raise ValueError(
+                f"tokens have no step in common: raise n_steps={self.n_steps}, for slots of equal "
+                "support are taken together or not at all"
+            )
         self.windows_ = self._windows(self.aligner_.labels_, token_rows)
         localizer = self._stage("localizer", OrderedDiscriminativeClustering)
         self.localizer_ = localizer.set_params(n_steps=self.n_steps_)

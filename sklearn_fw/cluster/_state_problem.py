@@ -30,9 +30,12 @@ class Clips:
                     f"clips[{n}] must have {sorted(KEYS - {'score', 't_state'})}, and may have "
                     f"'score' and 't_state'; got {sorted(map(str, clip))}"
                 )
-        (self.X_action, self.row_starts, _), (self.X_state, self.starts, _) = (
-            check_sequences([clip[key] for clip in clips], name=f"{key} of clips", n_features=size)
-            for key, size in (("X_action", n_action), ("X_state", n_state))
+        actions, states = ([clip[key] for clip in clips] for key in ("X_action", "X_state"))
+        self.X_action, self.row_starts, _ = check_sequences(
+            actions, name="X_action of clips", n_features=n_action
+        )
+        self.X_state, self.starts, _ = check_sequences(
+            states, name="X_state of clips", n_features=n_state
         )
         self.t_action = self._vectors(clips, "t_action", self.row_starts)
         self.begin, self.end = (self._vectors(clips, k, self.starts) for k in ("start", "end"))
@@ -76,7 +79,8 @@ class Problem:
         self.far = coupling / self.T * np.maximum(np.stack([late, -late], axis=1), 0.0)
         clip_of_row = np.repeat(np.arange(len(sizes)), lengths)
         copied = ([times[n] for n in clip_of_row] for times in (begin, end))
-        self.copies, self.row_starts = StateChoices(*copied, constraint), data.row_starts
+        self.copies = StateChoices(*copied, constraint)
+        self.row_starts = data.row_starts
         self.allowed = np.ones(self.T, bool) if masks is None else np.concatenate(masks, 1)[0]
         self.linear = np.repeat(weight * (1.0 - data.score) / self.M, 2)
         if terms is not None:

@@ -136,7 +136,10 @@ class CrossMoments:
             outer = first[:, :, None] * second[:, None] / total**2
             targets.append(both / total - outer - np.eye(len(whitening.x)))
         if min(shares) < 0.1:
-            warn(f"exponential weights leave {min(shares):.1%} of the rows: take delta < {delta:g}")
+            warn(
+                f"exponential weights rest on {min(shares):.1%} of the rows: take a delta below "
+                f"{delta:g}, or leave out outlying rows"
+            )
         return np.array(targets)
 
     def _scales(self, whitening, delta):

@@ -101,7 +101,10 @@ def joint_diagonalize(matrices, *, shear=None, tol=1e-8, max_iter=100):
     if shear is None:
         turned = matrices.transpose(0, 2, 1)
         if not np.allclose(matrices, turned, rtol=0.0, atol=1e-8 * np.max(np.abs(matrices))):
-            raise ValueError('matrices must be symmetric: take shear="normality" for others')
+            raise ValueError(
+                'matrices must be symmetric: take shear="normality" for others, or '
+                "(matrices + matrices.transpose(0, 2, 1)) / 2"
+            )
         matrices, shear = (matrices + turned) / 2.0, "orthogonal"
     return jacobi(matrices, shear, tol, max_iter)
 
@@ -119,8 +122,11 @@ def jacobi(matrices, shear, tol=1e-8, max_iter=100):
         change = jacobi_kernels.jacobi_sweep(turned, basis, kind)
         n_iter += 1
     if change > tol and is_final:
-        message = f"the matrices still turned by {change:.1e}: raise max_iter or tol"
-        warn(message, ConvergenceWarning)
+        warn(
+            f"the matrices still turned by {change:.1e} after {max_iter} sweeps: raise max_iter or "
+            "tol, or take less noisy matrices",
+            ConvergenceWarning,
+        )
     diagonals = scale * np.einsum("iip->pi", turned)
     total = np.sum(turned**2)
     turned[np.arange(size), np.arange(size)] = 0.0

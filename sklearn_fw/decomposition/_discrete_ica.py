@@ -191,7 +191,10 @@ class DiscreteICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
             How often each document counts; not with batches.
         """
         if self.moments == "lda" and self.prior_estimator == "mean_variance":
-            raise ValueError('prior_estimator="mean_variance" needs cumulants: take moments="gp"')
+            raise ValueError(
+                'prior_estimator="mean_variance" needs cumulants: take moments="gp", or '
+                'prior_estimator="tensor"'
+            )
         if self.moments == "generalized" and self.algorithm == "tpm":
             raise ValueError('algorithm="tpm" needs a tensor: take "jd" with moments="generalized"')
         rng = check.random_state(self.random_state)
@@ -216,18 +219,30 @@ class DiscreteICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
 
     def _warn_of_misfit(self, moments, plain):
         if moments.n_short:  # of LDA moments
-            warn(f'{moments.n_short} documents with fewer than three tokens need moments="gp"')
+            warn(
+                f"{moments.n_short} documents with fewer than three tokens do not count for "
+                'moments="lda": moments="gp" uses them'
+            )
         elif self.c0_ is None and self.refine is None and length_ratio(plain) < FIXED_LENGTHS:
-            warn('lengths of documents hardly vary: take moments="lda", or refine="vi"')
+            warn(
+                "lengths of documents hardly vary, which biases cumulants: take "
+                'moments="lda", or refine="vi"'
+            )
         or_auto = "" if isinstance(self.n_components, str) else ' (or "auto")'
         advice = f"Take fewer n_components{or_auto}, more documents"
         advice += ', or refine="vi"' if self.refine is None else ""
         many = self.negative_mass_ > MUCH_NEGATIVE_MASS
         if np.mean(many) > MANY_TOPICS:
-            warn(f"{np.sum(many)} of {len(many)} topics have much negative mass. {advice}")
+            warn(
+                f"{np.sum(many)} of {len(many)} topics have a negative mass above "
+                f"{MUCH_NEGATIVE_MASS}. {advice}"
+            )
         elif self.off_diagonality_ > MUCH_OFF_DIAGONAL:
             share = self.off_diagonality_
-            warn(f"no basis makes the third moment diagonal, {share:.0%} stay outside. {advice}")
+            warn(
+                f"no basis makes the third moment diagonal: {share:.0%} of its squares "
+                f"stay outside. {advice}"
+            )
 
     def _find_prior(self, rows, solution):
         moments, found, cube, W = solution[:4]

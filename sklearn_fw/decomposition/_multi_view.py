@@ -203,7 +203,8 @@ class MultiViewCCA(
         self._y_names = None if columns is None else [str(column) for column in columns]
         if y is None:
             raise ValueError(
-                f"{type(self).__name__} requires y to be passed, but the target y is None"
+                f"{type(self).__name__} requires y to be passed, but the target y is None: y is "
+                "the second view of the same samples"
             )
         rows = rows_of(self, {"X": X, "y": y}, self._counts, sample_weight, self.batch_size)
         moments = self._checked(CrossMoments(rows, self._counts))
@@ -212,8 +213,8 @@ class MultiViewCCA(
         K = self.n_components
         whitening = whiten(U[:, :K], values[:K], V[:, :K])
         found = self._diagonalize(moments, whitening, rng)
-        found_loadings = find_loadings(whitening, found.basis, self._counts)
-        loadings, self.source_variance_, rotations, self.negative_mass_ = found_loadings
+        loadings, variance, rotations, mass = find_loadings(whitening, found.basis, self._counts)
+        self.source_variance_, self.negative_mass_ = variance, mass
         self.x_mixing_, self.y_mixing_ = loadings
         clipped = [_clipped(D) if is_count else D for D, is_count in zip(loadings, self._counts)]
         self.x_loadings_, self.y_loadings_ = clipped
@@ -226,7 +227,10 @@ class MultiViewCCA(
         self._regressions = self._find_regressions(moments)
         n_strange = np.sum(self.negative_mass_ > MUCH_NEGATIVE_MASS)
         if n_strange:
-            warn(f"{n_strange} components have much negative mass: take fewer n_components")
+            warn(
+                f"{n_strange} of {len(self.negative_mass_)} components have a negative mass above "
+                f"{MUCH_NEGATIVE_MASS}: take fewer n_components, or more samples"
+            )
         return self
 
     def _checked(self, moments):
@@ -252,7 +256,7 @@ class MultiViewCCA(
         if n_found < self.n_components:
             raise ValueError(
                 f"n_components={self.n_components} is more than the views share: only {n_found} "
-                "singular values of the cross-covariance of X and y are above zero; take fewer"
+                "singular values of their cross-covariance are above zero; take fewer n_components"
             )
         return U, values, V
 
@@ -327,7 +331,8 @@ class MultiViewCCA(
         return x_scores, y @ rotations[1] - self.y_mean_ @ rotations[1]
 
     def _checked_y(self, y, X):
-        y, shape = check_view(y, "y", self._counts[1]), (X.shape[0], len(self.y_mean_))
+        y = check_view(y, "y", self._counts[1])
+        shape = X.shape[0], len(self.y_mean_)
         if y.shape != shape:
             raise ValueError(f"y must have shape {shape}, one row for each of X, got {y.shape}")
         return y
@@ -426,7 +431,10 @@ def _eigenvectors(targets, rng):
     mixed = np.einsum("pab,p->ab", targets, np.tile(u, len(targets) // len(u)))
     values, basis = np.linalg.eig(mixed)
     if np.any(values.imag != 0.0):
-        warn('one random target has complex eigenvalues: take algorithm="nojd"')
+        warn(
+            "one random target has complex eigenvalues, of which the real parts are kept: take "
+            'algorithm="nojd"'
+        )
         basis = np.where(values.imag < 0.0, basis.imag, basis.real)
     turned = np.linalg.solve(basis.real, targets @ basis.real)
     diagonals = np.einsum("pkk->pk", turned)

@@ -150,7 +150,10 @@ def _climb(rows, distributions, prior, gammas, tol, max_iter):
         distributions.update(counts)
         prior = fit_prior(prior, logs)
     else:
-        warn("refinement had not converged: raise max_iter or tol", ConvergenceWarning)
+        warn(
+            f"refinement had not converged after {max_iter} passes: raise max_iter or tol",
+            ConvergenceWarning,
+        )
     return prior, np.array(history)
 
 
@@ -216,7 +219,9 @@ def chib_log_likelihood(X, topics, prior, *, n_samples=1000, random_state=None):
         part = slice(X.indptr[i], X.indptr[i + 1])
         n_tokens = X.data[part].sum()
         if n_tokens * (n_burn_in + n_samples) > MOST_NUMBERS:
-            raise ValueError(f"X[{i}] has {n_tokens:g} tokens: take fewer than {n_samples=}")
+            raise ValueError(
+                f"X[{i}] has {n_tokens:g} tokens, too many for n_samples={n_samples}: take fewer"
+            )
         if n_tokens:
             tokens = np.repeat(X.indices[part].astype(np.int64), X.data[part].astype(np.int64))
             uniforms = rng.random_sample((n_burn_in + n_samples, len(tokens)))

@@ -126,10 +126,11 @@ def computed(batch):
 
 def is_batches(X):
     """Whether X is a list of matrices, or a collection of Dask, and no matrix."""
-    if _is_delayed(X) or not isinstance(X, list | tuple):
-        return _is_delayed(X)
-    are = (sp.issparse(b) or _is_delayed(b) or getattr(b, "ndim", 0) == 2 for b in X)
-    return len(X) > 0 and all(are)
+    if _is_delayed(X):
+        return True
+    if not isinstance(X, list | tuple) or not len(X):
+        return False
+    return all(sp.issparse(b) or _is_delayed(b) or getattr(b, "ndim", 0) == 2 for b in X)
 
 
 def list_of_batches(X, name):
@@ -168,10 +169,12 @@ def _rows_of_batches(names, data, counts, owners, sample_weight):
         raise ValueError("sample_weight cannot be given with batches: repeat rows in place of it")
     data = [list_of_batches(view, name) for view, name in zip(data, names)]
     if len(data[0]) != len(data[-1]):
-        raise ValueError(f"X and y must have the same batches: {len(data[0])} and {len(data[-1])}")
-    views = zip(data, names, counts, owners)
-    first = [check_view(computed(view[0]), *how, reset=True) for view, *how in views]
-    sizes = [view.shape[1] for view in first]
+        n_batches = [len(view) for view in data]
+        raise ValueError(f"X and y must have the same number of batches, got {n_batches}")
+    sizes = [
+        check_view(computed(view[0]), name, is_count, owner, reset=True).shape[1]
+        for view, name, is_count, owner in zip(data, names, counts, owners)
+    ]
 
     def load(batch, i):
         checked, places = [], [f"{name}[{i}]" for name in names]
@@ -212,9 +215,11 @@ def as_counts(X, name, whole):
         raise ValueError(f"Negative values in data passed to a model: {name} must hold counts")
     if X.nnz and X.data.max() > 1e12:
         raise ValueError(f"{name} must hold counts up to 1e12, got {X.data.max():g}")
-    broken = X.data[X.data != np.floor(X.data)]
-    if whole and len(broken):
-        raise ValueError(f"{name} must hold whole numbers, got {broken[0]:g}: no tf-idf or shares")
+    if whole and np.any(broken := X.data != np.floor(X.data)):
+        raise ValueError(
+            f"{name} must hold whole numbers, got {X.data[broken][0]:g}: moments need the counts "
+            "themselves, not tf-idf or fractions"
+        )
     return X
 
 

@@ -85,7 +85,10 @@ class Box:
     def _quadrature(self, tol=1e-5):
         """Log integral by composite Gauss-Legendre rules, panels halved until it stands still."""
         if len(self.low) > 3:
-            raise ValueError("normalize='importance' is for X with more than 3 features")
+            raise ValueError(
+                f"normalize='quadrature' takes up to 3 features, X has {len(self.low)}: use "
+                "normalize='importance'"
+            )
         panels = np.maximum(1, np.ceil(self.width / self.scale)).astype(int)
         previous = None
         while np.prod(NODES * panels.astype(float)) <= MAX_POINTS:
@@ -151,7 +154,8 @@ class Box:
         _, log_ratio, size = self._weighted_draws(IMPORTANCE_DRAWS, rng)
         if size < 100:
             warn(
-                f"'importance' has {size:.0f} effective draws: raise length_scale or sigma0",
+                f"normalize='importance' rests on {size:.0f} effective draws: raise length_scale "
+                "or sigma0, or score without normalize",
                 RuntimeWarning,
             )
         return float(logsumexp(log_ratio) - np.log(IMPORTANCE_DRAWS))

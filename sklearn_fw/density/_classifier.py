@@ -334,7 +334,8 @@ def prototype(density):
     if not isinstance(density, KernelStudentTDensity):
         raise TypeError(f"density must be a KernelStudentTDensity, got {type(density).__name__}")
     for name, plain in (("normalize", False), ("max_rank", None)):
-        if (value := getattr(density, name)) is not plain:
+        value = getattr(density, name)
+        if value is not plain:
             raise ValueError(f"density must have {name}={plain} here, got {name}={value!r}")
     if check.is_named(density.kernel, "precomputed"):
         raise ValueError("density must have a kernel that it can evaluate, not 'precomputed'")

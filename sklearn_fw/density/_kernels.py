@@ -268,7 +268,8 @@ class OpaqueKernel:
         """Zero where the volume is constant, else a request for a decision."""
         if not self.has_constant_volume:
             raise ValueError(
-                "jacobian='auto' does not serve this kernel: take jacobian=False, or a function"
+                "jacobian='auto' has no volume element for this kernel: pass jacobian=False to "
+                "score without one, or a function X -> 1/2 log det G of shape (n_samples,)"
             )
         return np.zeros(len(X))
 
@@ -295,8 +296,12 @@ class FunctionKernel(OpaqueKernel):
 
     def __call__(self, X, Y):
         K = check.array(self.function(X, Y), "what kernel returns", finite=False)
-        if K.shape != (shape := (len(X), len(Y))):
-            raise ValueError(f"kernel returned shape {K.shape}, not {shape}, that of all pairs")
+        shape = len(X), len(Y)
+        if K.shape != shape:
+            raise ValueError(
+                f"kernel returned shape {K.shape} for two matrices, expected {shape}: the matrix "
+                "of all pairs of rows"
+            )
         return np.array(K)
 
     def diag(self, X):
@@ -345,7 +350,8 @@ def resolve_kernel(estimator, X, backend):
     kernel = estimator.kernel
     if not backend.on_host and needs_numpy(estimator):
         raise ValueError(
-            "arrays of other libraries need a named kernel, max_rank=None and normalize=False"
+            "arrays of other libraries need a named kernel, max_rank=None and normalize=False: "
+            "change these, or switch array_api_dispatch off and convert X"
         )
     if check.is_named(kernel, *RADIAL):
         scale = _resolve_length_scale(estimator.length_scale, backend.to_host(X))

@@ -234,11 +234,16 @@ def factor(K, noise, backend=NUMPY):
         return backend.cholesky(K)
     except LinAlgError as error:
         if spare is None:
-            raise ValueError("the kernel is not positive semidefinite") from error
-        warn(f"added {jitter:.1e} to sigma0^2: raise sigma0 or lower length_scale", RuntimeWarning)
+            raise ValueError("the kernel matrix is not positive semidefinite") from error
+        warn(
+            f"sigma0^2 is below rounding: {jitter:.1e} was added to the diagonal of the kernel "
+            "matrix; raise sigma0 or lower length_scale",
+            RuntimeWarning,
+        )
         again = backend.diagonal(spare)
         again += jitter
         try:
             return backend.cholesky(spare)
         except LinAlgError as error:
-            raise ValueError("kernel is singular: raise sigma0 or lower length_scale") from error
+            message = "the kernel matrix is singular: raise sigma0 or lower length_scale"
+            raise ValueError(message) from error

@@ -206,7 +206,11 @@ class KernelStudentTDensity(OutlierMixin, Estimator):
             posterior = ExactPosterior(self.kernel_(X, X), noise, backend)
         self._set_model(posterior, weight, places)
         if len(place) > 2 and np.ptp(self._reference[0]) < 1e-8 * self.exponent_:
-            warn("all rows get the same score: try length_scale='median'", RuntimeWarning)
+            warn(
+                "all rows get the same score: length_scale is far too small or too large, or all "
+                "rows are equal; try length_scale='median'",
+                RuntimeWarning,
+            )
         elif len(place) > 2 and self.offset_ <= self.log_floor_:
             warn(
                 f"no new row can be called an outlier: offset_ = {self.offset_:.9g} is not above "
@@ -247,7 +251,10 @@ class KernelStudentTDensity(OutlierMixin, Estimator):
     def _check_precomputed(self):
         for name, plain in (("max_rank", None), ("normalize", False)):
             if self._precomputed and getattr(self, name) != plain:
-                raise ValueError(f"kernel='precomputed' is not for {name}: leave {name}={plain}")
+                raise ValueError(
+                    f"{name} needs kernel values at points of its own choice, which "
+                    f"kernel='precomputed' does not give: leave {name}={plain}"
+                )
 
     def _check_X(self, X, backend, reset):
         if backend.on_host:
@@ -498,7 +505,8 @@ class KernelStudentTDensity(OutlierMixin, Estimator):
         if backend.name != fitted.name:
             raise ValueError(
                 f"inputs passed to {type(self).__name__}.{method}() must use the same namespace as "
-                f"those of fit: {fitted.name}, but X is one of {backend.name}"
+                f"those of fit: fitted on {fitted.name} arrays, X is one of {backend.name}; "
+                "convert X, or fit again"
             )
 
     def _variance(self, X, diag, method):
@@ -534,7 +542,10 @@ class KernelStudentTDensity(OutlierMixin, Estimator):
 
     def _need_host(self, name):
         if not self._model_backend().on_host or self.X_fit_ is None:
-            raise ValueError(f"{name} needs NumPy arrays and a kernel other than 'precomputed'")
+            raise ValueError(
+                f"{name} needs rows as NumPy arrays: fit on them, with array_api_dispatch off and "
+                "a kernel other than 'precomputed'"
+            )
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

@@ -51,7 +51,9 @@ class Rows:
                 rows = np.asarray(X, dtype=np.float64)
                 vjp = affine_vjp(step, rows, rows + rows.std(axis=0))
                 if vjp is None:
-                    raise ValueError(f"estimator: the step {name!r} is not affine")
+                    raise ValueError(
+                        f"estimator: the step {name!r} is not affine, as derivatives require"
+                    )
                 self.steps.append((step, vjp))
                 X = step.transform(dressed(step, rows))
         self.X = np.asarray(X, dtype=np.float64)

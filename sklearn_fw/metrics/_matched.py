@@ -167,7 +167,10 @@ def multiview_l1_error(
             for view, view_name in ((x, f"x_loadings_{name}"), (y, f"y_loadings_{name}"))
         ]
         if len(views[0]) != len(views[1]):
-            raise ValueError(f"x_loadings_{name} and y_loadings_{name} need equally many columns")
+            raise ValueError(
+                f"x_loadings_{name} and y_loadings_{name} must have the same number of columns, "
+                f"got {len(views[0])} and {len(views[1])}"
+            )
         sides.append(views)
     for view, name in enumerate("xy"):
         _check_fit(sides[0][view], sides[1][view], f"{name}_loadings_true", f"{name}_loadings_pred")
@@ -190,9 +193,13 @@ def _unit_rows(values, name, signed=False):
 
 def _check_fit(true, found, name, other):
     if true.shape[1] != found.shape[1]:
-        raise ValueError(f"{name} and {other} must have the same number of features")
+        sizes = f"{true.shape[1]} and {found.shape[1]}"
+        raise ValueError(f"{name} and {other} must have the same number of features, got {sizes}")
     if len(found) < len(true):
-        raise ValueError(f"{other} must have at least as many topics or factors as {name}")
+        raise ValueError(
+            f"{other} must have at least as many topics or factors as {name}, got {len(found)} for "
+            f"{len(true)}"
+        )
 
 
 def _distances(true, found):

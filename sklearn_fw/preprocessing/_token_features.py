@@ -380,10 +380,12 @@ class TokenFeatures(TransformerMixin, Estimator, auto_wrap_output_keys=None):
         if len(unknown):
             words = [column[t] for t in unknown.tolist()]
             check_text(words, self._names[field])
+            codes[:, unknown] = -1
             done = {(): words}
             for k, row in enumerate(self._rows_of[field]):
-                get, found = self._derived[row].get, self._apply(self._kinds[row][1], done)
-                codes[k, unknown] = [get(value, -1) for value in found]
+                if functions := self._kinds[row][1]:  # the words themselves have no code
+                    get, found = self._derived[row].get, self._apply(functions, done)
+                    codes[k, unknown] = [get(value, -1) for value in found]
         return codes
 
     def _rows(self, coded, offsets):

@@ -95,7 +95,7 @@ def test_merge():
         (([("a", "r", "b"), ("", "r", "b")],), r"relations\[1\]: the entity must be a name"),
         (([], [("a", "p", [1])]), r"properties\[0\]: the value must be one text"),
         (([], [], {"a": 3}), r"labels\['a'\] must be text"),
-        (([], [], "title"), "labels must be a dict, None or one of"),
+        (([], [], "title"), "labels must be a dict, None or a property such as"),
         (([], [], None, ["a", "a"]), r"entities\[1\]='a' is there twice"),
     ],
 )

@@ -277,7 +277,7 @@ def test_estimates_of_sources_are_shrunk():
         ("nongaussian", lambda X, Y: (X, Y[:, [0, 0, 0]]), "only 1 singular values"),
         ("nongaussian", lambda X, Y: (X, Y[:, :1]), "n_components=2 must be at most"),
         ("nongaussian", lambda X, Y: (X[:2], Y[:2]), "n_samples=2 .* more than 2"),
-        ("nongaussian", lambda X, Y: ([X, X], [Y]), "same batches"),
+        ("nongaussian", lambda X, Y: ([X, X], [Y]), "same number of batches"),
         ("nongaussian", lambda X, Y: ([X, X[:, :2]], [Y, Y]), "columns, but"),
     ],
 )
