@@ -255,8 +255,8 @@ def smoothed_sweep(parts, w, temperature, loss_weight, first, last, scratch, sum
 
 
 @inner
-def direction_to(parts, marginals, i, sums, scratch):
-    """``delta`` from the marginals of block i to those of sums; whether they differ."""
+def direction_to(parts, marginals, i, point, scratch):
+    """``delta`` from the marginals of block i to a point with others; whether they differ."""
     n_states = parts.cost.shape[1]
     nodes_per_row = parts.n_columns // n_states
     start, stop = parts.node_start[i], parts.node_start[i + 1]
@@ -264,13 +264,13 @@ def direction_to(parts, marginals, i, sums, scratch):
         scratch.active[r] = False
     differs = False
     for t in range(stop - start):
-        delta, old, new = scratch.delta[t], marginals.nodes[start + t], sums.node[t]
+        delta, old, new = scratch.delta[t], marginals.nodes[start + t], point.node[t]
         for k in range(n_states):
             delta[k] = new[k] - old[k]
             if delta[k] != 0.0:
                 scratch.active[t // nodes_per_row] = True
                 differs = True
-    delta, old, new = scratch.delta_tables, marginals.tables[i], sums.table
+    delta, old, new = scratch.delta_tables, marginals.tables[i], point.table
     for a in range(delta.size):
         delta[a] = new[a] - old[a]
         differs = differs or delta[a] != 0.0

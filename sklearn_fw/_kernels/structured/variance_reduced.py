@@ -26,10 +26,15 @@ N_REPORTED = 5
 
 class Smoother(NamedTuple):
     mu: float
-    n_best: int  # doubled up to the limit until the last output counts nothing; 0: all, by entropy
+    n_best: int  # outputs that count at most; doubled up to the limit until the last counts nothing
     limit: int
     loss_weight: float  # of the task loss in H_i; 1 but for other losses than the hinge
     exact: bool  # whether the maximum is asked for besides the smoothed one
+
+
+class Point(NamedTuple):
+    node: np.ndarray  # (longest, n_states)
+    table: np.ndarray  # (n_tables * n_states^2,)
 
 
 class Walk(NamedTuple):
@@ -46,18 +51,18 @@ class Walk(NamedTuple):
 
 
 @inner
-def _put_labels(parts, i, labels, weight, sums):
+def _put_labels(parts, i, labels, weight, point):
     """Add an output to the marginals; returns its part in the expected loss."""
     start, loss = parts.node_start[i], 0.0
     for t in range(labels.size):
-        sums.node[t, labels[t]] += weight
+        point.node[t, labels[t]] += weight
         loss += parts.node_cost[start + t] * parts.cost[parts.cost_row[start + t], labels[t]]
-    pt.add_pairs(parts.mix, parts, i, labels, weight, sums.table)
+    pt.add_pairs(parts.mix, parts, i, labels, weight, point.table)
     return weight * loss
 
 
 @inner
-def _mix_best(parts, w, i, smoother, scratch, sums):
+def _mix_best(parts, w, i, smoother, scratch, point):
     """Smoothed maximum of H_i over the best outputs, for forests without a cost of whole outputs.
 
     Returns the smoothed and the plain maximum, the expected loss, whether the last output counts,
@@ -72,10 +77,10 @@ def _mix_best(parts, w, i, smoother, scratch, sums):
     edge_table, tables = pt.tables_of(parts.mix, parts, w, i, oracle)
     labels = oracle.labels[: stop - start]
     top = pt.block_argmax(parts.exhaustive, parts, w, i, 0.0, oracle)
-    sums.node[: stop - start] = 0.0
-    sums.table[:] = 0.0
+    point.node[: stop - start] = 0.0
+    point.table[:] = 0.0
     if mu == 0.0 or n_best == 1:
-        loss = _put_labels(parts, i, labels, 1.0, sums)
+        loss = _put_labels(parts, i, labels, 1.0, point)
         return top - true_value, top - true_value, loss, False, 1
     while True:  # those that lack mu have no weight
         lacks, weights = np.empty(n_best), np.empty(n_best)
@@ -91,38 +96,40 @@ def _mix_best(parts, w, i, smoother, scratch, sums):
     loss = 0.0
     for m in range(n):
         if weights[m] > 0.0:
-            loss += _put_labels(parts, i, found[m], weights[m], sums)
+            loss += _put_labels(parts, i, found[m], weights[m], point)
     return smoothed - true_value, top - true_value, loss, cut, n_calls
 
 
 @inner
-def _mixed(parts, w, i, smoother, scratch, sums):
-    """The same, or with the entropy, which wants `fill_tables` at w before; mixture in ``sums``."""
-    if smoother.n_best > 0:
-        return _mix_best(parts, w, i, smoother, scratch, sums)
+def _mixed(sums, parts, w, i, smoother, scratch, point):
+    """The same with the entropy, by `Sums` that share their memory with the point, unless None.
+
+    Sums want `fill_tables` at w before.
+    """
+    if sums is None:
+        return _mix_best(parts, w, i, smoother, scratch, point)
     value, _, loss = gibbs(parts, w, i, smoother.mu, smoother.loss_weight, scratch.oracle, sums)
     value -= pt.true_value(parts, w, i, scratch.oracle)
     return value, value, loss, False, 1
 
 
 @njit
-def smooth_pass(parts, marginals, w, smoother, first, last, scratch, sums, out):
+def smooth_pass(parts, marginals, w, smoother, first, last, scratch, sums, point, out):
     """Make the mixtures at w the marginals of all samples in a range.
 
     ``out`` (5, n) receives smoothed and plain maxima, whether the last output counts, expected H_i
     and calls.
     """
-    if smoother.n_best == 0:
+    if sums is not None:
         fill_tables(w.tables, smoother.mu, sums)
     for i in range(first, last):
         start, stop = parts.node_start[i], parts.node_start[i + 1]
-        smoothed, top, loss, cut, n_calls = _mixed(parts, w, i, smoother, scratch, sums)
+        smoothed, top, loss, cut, n_calls = _mixed(sums, parts, w, i, smoother, scratch, point)
         true_value = pt.true_value(parts, w, i, scratch.oracle)
-        if smoother.exact:
+        if sums is not None and smoother.exact:
             top = pt.block_argmax(parts.exhaustive, parts, w, i, 0.0, scratch.oracle) - true_value
-            n_calls += 1
-        marginals.nodes[start:stop] = sums.node[: stop - start]
-        marginals.tables[i] = sums.table
+        marginals.nodes[start:stop] = point.node[: stop - start]
+        marginals.tables[i] = point.table
         marginals.loss[i] = parts.weight[i] * loss
         expected = pt.current_value(parts, marginals, w, i, scratch.oracle) - true_value
         out[0, i], out[1, i], out[2, i], out[3, i] = smoothed, top, cut, expected
@@ -179,7 +186,7 @@ def _slope(parts, walk, i, scratch):
 
 
 @njit
-def svrg_steps(parts, marginals, values, order, walk, step, smoother, scratch, sums, report):
+def svrg_steps(parts, marginals, values, order, walk, step, smoother, scratch, sums, point, report):
     """Steps on the samples of an order, from a walk of none; ``values`` are those at its origin.
 
     Samples are drawn by their weights, so that all steps have one length.
@@ -187,14 +194,14 @@ def svrg_steps(parts, marginals, values, order, walk, step, smoother, scratch, s
     for k in range(order.size):
         i = order[k]
         _make_up_sample(parts, walk, i, k)
-        if smoother.n_best == 0:
+        if sums is not None:
             fill_tables(walk.x.tables, smoother.mu, sums)
-        smoothed, _, _, _, n_calls = _mixed(parts, walk.x, i, smoother, scratch, sums)
+        smoothed, _, _, _, n_calls = _mixed(sums, parts, walk.x, i, smoother, scratch, point)
         report[CALLS] += n_calls
         change = smoothed - values[i]
         report[CHANGE] += change
         report[CHANGE_SQUARE] += change * change
-        if direction_to(parts, marginals, i, sums, scratch.step):
+        if direction_to(parts, marginals, i, point, scratch.step):
             report[SQUARE] += pt.apply_adjoint(parts, i, scratch.step)
             report[SLOPE] += _slope(parts, walk, i, scratch.step)
             # The walk multiplies it by rho before it counts.

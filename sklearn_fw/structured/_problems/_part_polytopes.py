@@ -125,12 +125,13 @@ class PartPolytopes:
     def gibbs(self, potentials, stored):
         blocks, here, out = self._blocks, self._marginals, np.empty((5, len(self.weight)))
         view = blocks._view(potentials.w)
-        smoother = variance_reduced.Smoother(1.0, 0, 1, float(potentials.s), False)
+        smoother = variance_reduced.Smoother(1.0, 1, 1, float(potentials.s), False)
 
         def run(first, last):
+            sums = blocks.make_sums()
             variance_reduced.smooth_pass(
-                self._parts, here, view, smoother, first, last, blocks._make_scratch(),
-                blocks.make_sums(), out,
+                self._parts, here, view, smoother, first, last, blocks._make_scratch(), sums,
+                variance_reduced.Point(sums.node, sums.table), out,
             )  # fmt: skip
 
         blocks._share(run)

@@ -168,13 +168,15 @@ def smooth_pass_of_parts(blocks, w, smoothing):
     def run(first, last):
         variance_reduced.smooth_pass(
             blocks._parts, blocks.marginals, view, _smoother(blocks, smoothing), first, last,
-            blocks._make_scratch(), blocks.make_sums(), out,
+            blocks._make_scratch(), *_room(blocks, smoothing), out,
         )  # fmt: skip
 
     blocks._share(run)
     blocks.refresh()
     values, hinge, cut, expected, n_calls = out
-    blocks.counts[block_rules.CALLS] += int(n_calls.sum())
+    blocks.counts[block_rules.CALLS] += int(n_calls.sum()) + blocks.n_blocks * (
+        smoothing.kind == "entropy"
+    )
     nothing = np.zeros(blocks.n_blocks)
     if is_loss:
         hinge, nothing = values, np.maximum((values - expected) / surrogate.temperature, 0.0)
@@ -192,7 +194,7 @@ def svrg_walk_of_parts(blocks, order, x, origin, drift, step, rho, values, smoot
     )  # fmt: skip
     variance_reduced.svrg_steps(
         blocks._parts, blocks.marginals, values, order, walk, step, _smoother(blocks, smoothing),
-        blocks._scratch, blocks.make_sums(), report,
+        blocks._scratch, *_room(blocks, smoothing), report,
     )  # fmt: skip
     variance_reduced.make_up_all(walk, n_steps)
     blocks.counts[block_rules.CALLS] += int(report[variance_reduced.CALLS])
@@ -200,7 +202,18 @@ def svrg_walk_of_parts(blocks, order, x, origin, drift, step, rho, values, smoot
 
 
 def _smoother(blocks, smoothing):
-    kind, mu, n_best, limit = smoothing
-    n_best = 0 if kind in ("entropy", "loss") else int(n_best)
-    loss_weight = float(blocks.surrogate.loss_weight if kind == "loss" else 1.0)
-    return variance_reduced.Smoother(float(mu), n_best, int(limit), loss_weight, kind == "entropy")
+    kind, mu, *sizes = smoothing
+    loss_weight = blocks.surrogate.loss_weight if kind == "loss" else 1.0
+    return variance_reduced.Smoother(
+        float(mu), *map(int, sizes), float(loss_weight), kind == "entropy"
+    )
+
+
+def _room(blocks, smoothing):
+    """Working memory of one thread: for sums, or None, and for what is found."""
+    if smoothing.kind in ("entropy", "loss"):
+        sums = blocks.make_sums()
+        return sums, variance_reduced.Point(sums.node, sums.table)
+    scratch = blocks._scratch
+    nodes, tables = scratch.oracle.scores, scratch.step.delta_tables
+    return None, variance_reduced.Point(np.empty_like(nodes), np.empty_like(tables))
