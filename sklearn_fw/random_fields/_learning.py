@@ -355,7 +355,9 @@ def _numbers_of_states(states, n_states):
     if n_states is None:
         return seen
     if n_states.shape not in ((), seen.shape):
-        raise ValueError(f"n_states must be one integer per column ({len(seen)}), got {n_states!r}")
+        raise ValueError(
+            f"n_states must be one integer per column of X, {len(seen)} of them, got {n_states!r}"
+        )
     if n_states.max() > MOST_STATES:
         raise ValueError(f"n_states must be at most {MOST_STATES}, got {n_states.max()}")
     n_states = np.broadcast_to(n_states, seen.shape).astype(np.int64)

@@ -27,7 +27,7 @@ CURVED = {
     ("call", "message"),
     [
         (with_options(step_size="line_search"), "a line search does not converge"),
-        (with_options(step_size=lambda state: -1), "that are not negative, got -1.0 in step 0"),
+        (with_options(step_size=lambda state: -1), "that are not negative, got -1 in step 0"),
         (with_options(step_size="adaptive"), "step_size='adaptive' needs constants"),
         (
             with_options(step_size="heuristic", constants=SaddleConstants(coupling=1)),

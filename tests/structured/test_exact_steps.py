@@ -84,7 +84,7 @@ def test_optimum(name, sampling):
     w, value = optimum(name)
     svm = fit(p, BlockFrankWolfe("exact", sampling=sampling), tol=1e-9)
     assert svm.converged_
-    assert 0 <= svm.dual_gap_ <= 1e-9 * svm.objective_
+    assert 0 <= svm.dual_gap_ <= 1e-9
     np.testing.assert_allclose(svm.objective_, value, rtol=1e-8)
     np.testing.assert_allclose(svm.coef_, w, atol=1e-4)
     assert svm.step_counts_["exact"] > 0 == svm.step_counts_["fw"]

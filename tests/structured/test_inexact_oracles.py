@@ -35,6 +35,7 @@ def test_bounds_of_oracles_certify(oracle, solver):
     assert svm.converged_ == (svm.dual_gap_ <= svm.tol_ * svm.objective_)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("solver", NOT_EXACT, ids=str)
 def test_without_bounds_nothing_is_certified(solver):
     settings = {"tol": 0.1 if solver == "sp_fw" else 0.2, "relative": True, "max_iter": 60}

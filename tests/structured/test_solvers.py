@@ -270,6 +270,7 @@ def test_reproducible(name):
     np.testing.assert_array_equal(one.coef_, again.coef_)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [*NAMES, "cached", "fw"])
 def test_infinite_bounds(name):
     p = problem("chain")
@@ -282,6 +283,7 @@ def test_infinite_bounds(name):
     )
 
 
+@pytest.mark.slow
 def test_bounds_of_the_model():
     """``model.bounds()`` holds unless the solver has bounds of its own."""
 

@@ -173,6 +173,7 @@ def test_batch_frank_wolfe(name, step_size, bounded, rng):
         slow.step_towards(vertices, gamma if step_size == "line_search" else 2 / (k + 2))
 
 
+@pytest.mark.slow
 @with_and_without_bounds
 @pytest.mark.parametrize("step", STEPS)
 @pytest.mark.parametrize("name", ["multiclass, costs", "labels, tree", "chain"])

@@ -164,6 +164,11 @@ class PoseScores:
 
 
 def check_tree(edges, n_joints):
+    if edges.shape != (len(edges), 2) or edges.dtype.kind not in "iu":
+        raise ValueError(
+            f"edges must hold integers in an array of shape (n_edges, 2), got shape {edges.shape} "
+            f"and dtype {edges.dtype}"
+        )
     if not is_forest(check_edges(edges, n_joints, "joints"), n_joints):
         raise ValueError("edges must form a tree: they have a cycle (a double edge is one, too)")
 

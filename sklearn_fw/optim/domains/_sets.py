@@ -381,7 +381,7 @@ class Product(Projectable):
         return all(domain.contains(x[block].copy(), tol) for domain, block in parts)
 
     def project(self, x):
-        x, nearest = self._vector(x, "x"), np.empty(self.size)
+        x, nearest = check.numbers(self._vector(x, "x"), "x"), np.empty(self.size)
         for domain, block in zip(self.domains, self.blocks):
             # A copy, since a domain of the user may write to what it gets.
             answer = domain.project(x[block].copy())
