@@ -57,7 +57,7 @@ MESSAGES = {
     "shapes of blocks": (
         lambda: FIELD.flatten(np.zeros((2, 3)), np.zeros((1, 2, 2))), "node and edge must have",
     ),
-    "more states than memory holds": (lambda: learned(TABLE * 2**40), "too many states for the memory"),
+    "more states than memory holds": (lambda: learned(TABLE * 2**40), "too many states"),
     "a new state": (lambda: learned().predict(TABLE + 7), r"(?s)X\[0, 0\] is 7.*n_states"),
     "scores that are none": (
         lambda: path().score_path(*load_iris(return_X_y=True), scoring=lambda *_: "1"),
