@@ -101,7 +101,7 @@ class KnowledgeBaseAligner(Estimator):
         Words that suggested pairs share, or all words of the shorter label.
     suggestion_threshold : float or "auto", default="auto"
         Least weighted fraction of common words, without smoothing, of suggested pairs; "auto" is
-        0.5, and 0.4 for trigrams.
+        0.5, and 0.3 for trigrams.
     n_stop_words : int, default=0
         The most frequent words of each side that the index leaves out, beside those that
         ``max_block`` leaves out.
@@ -282,7 +282,7 @@ class KnowledgeBaseAligner(Estimator):
         for kind in kinds:
             least = self.suggestion_threshold
             if check.is_auto(least):
-                least = 0.4 if kind == "trigrams" else 0.5
+                least = 0.3 if kind == "trigrams" else 0.5
             found = *enc.encode_labels(texts, self.string_weights, kind == "trigrams"), least
             fraction = enc.mutual_fraction(*found[:2], self, least) if len(kinds) > 1 else 0.0
             if fraction > best + 0.01:

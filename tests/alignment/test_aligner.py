@@ -335,6 +335,17 @@ def test_trigrams_are_chosen_where_no_words_are_equal(rng):
     assert same.mapping_ == aligner.mapping_
 
 
+def test_misspelt_codes_among_other_words_are_found(rng):
+    codes = ["".join(rng.choice(list("abcdefgh123"), size=12)) for _ in range(150)]
+    words = ["".join(rng.choice(list("rstuvw"), size=5)) for _ in range(900)]
+    others = [" ".join(words[i : i + 3]) for i in range(0, 900, 3)]
+    first = {i: f"{code} {word}" for i, (code, word) in enumerate(zip(codes, others[:150]))}
+    second = {i: f"{word} {c[:7]}x{c[8:]}" for i, (c, word) in enumerate(zip(codes, others[150:]))}
+    aligner = KnowledgeBaseAligner().fit(KnowledgeBase(labels=first), KnowledgeBase(labels=second))
+    assert aligner.tokenizer_ == "trigrams"
+    assert aligner.score({i: i for i in first}) > 0.9
+
+
 def test_words_are_chosen_where_they_tell_more(rng):
     words = ["".join(rng.choice(list("aeio"), size=4)) for _ in range(60)]
     labels = {i: " ".join(rng.choice(words, size=4)) for i in range(200)}
