@@ -73,7 +73,7 @@ LINES_OF_CODE = {
     "random_fields": 3161,
     "structured": 8781,
     "surrogates": 877,
-    "linear_model": 1280,
+    "linear_model": 1302,
     "density": 1322,
     "gaussian_probability": 1437,
     "pac_bayes": 552,
