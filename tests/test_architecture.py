@@ -75,7 +75,7 @@ LINES_OF_CODE = {
     "surrogates": 877,
     "linear_model": 1302,
     "density": 1322,
-    "gaussian_probability": 1437,
+    "gaussian_probability": 1450,
     "pac_bayes": 552,
     "decomposition": 1310,
     "cluster": 1059,
