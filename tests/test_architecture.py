@@ -73,7 +73,7 @@ LINES_OF_CODE = {
     "random_fields": 3161,
     "structured": 8781,
     "surrogates": 877,
-    "linear_model": 1302,
+    "linear_model": 1308,
     "density": 1322,
     "gaussian_probability": 1450,
     "pac_bayes": 552,

@@ -213,18 +213,18 @@ def strength_by_folds(problem, targets):
     return float(values[best])
 
 
-def radii_by_folds(problem, targets):
-    """Norms of the optima of an l1 penalty at the strength of least held-out loss, or None."""
+def optima_by_folds(problem, targets):
+    """Coefficients of a penalty at the strength of least held-out loss, or None."""
     strength = strength_by_folds(problem, targets)
     if strength is None:
         return None
-    radii, rng = [], check.random_state(0)
+    coefs, rng = [], check.random_state(0)
     penalty = problem.penalty.scaled(strength)
     for y in targets:
         variant = problem.variant(y=np.ascontiguousarray(y), penalty=penalty)
         run, _ = solve(variant, Auto(), tol=ACCURACY, max_iter=ITERATIONS, rng=rng)
-        radii.append(float(np.abs(run.best.coef).sum()))
-    return radii
+        coefs.append(run.best.coef)
+    return coefs
 
 
 def _losses_along(pairs, values, reached, usual, rng):
