@@ -515,6 +515,10 @@ class AsagaRegressor(LinearRegressor, AsagaModel):
     sklearn_fw.optim.minimize_saga : The same as a function.
     sklearn.linear_model.ElasticNet : Coordinate descent, for few columns with many entries.
 
+    Notes
+    -----
+    More than 13 parameters: the units of columns are a choice of their own, next to the solver's.
+
     References
     ----------
     .. [1] G. H. Golub, M. Heath, G. Wahba, "Generalized cross-validation as a method for choosing a
