@@ -14,6 +14,7 @@ from ._process import (
     Intervals,
     latent_posterior,
     positive_probability,
+    rows_without_copies,
     sign_bounds,
     standardised,
     warn_unless_settled,
@@ -37,10 +38,11 @@ class BayesPointMachine(LabelMixin, Estimator):
     degree, coef0 : int, default=3, and float, default=1.0
         Degree and constant of "poly".
     fit_intercept : bool, default=True
-        Whether a constant feature is added; the linear kernel then takes columns less their means.
+        Whether a constant feature is added: 1, or for the linear kernel, which then takes columns
+        less their means, the root mean square length of the rows.
     noise : float or "auto", default="auto"
         Standard deviation of the noise; 0 for separable labels only. "auto" takes the most
-        probable of 0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1 and 3.
+        probable of 0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1 and 3, where copied rows count once.
     tol : float, default=1e-4
         Largest change of a marginal in a sweep, in standard deviations.
     max_iter : int, default=200
@@ -108,40 +110,55 @@ class BayesPointMachine(LabelMixin, Estimator):
         centres = self.fit_intercept and self.kernel == "linear"
         self._centre = X.mean(axis=0) if centres else np.zeros(X.shape[1])
         X = X - self._centre
+        # As long as rows are on average, so that the units of X do not tell the constant's weight.
+        self._constant = float(self.fit_intercept)
+        if centres:
+            self._constant = float(np.mean(np.sum(X**2, axis=1))) or 1.0
         self._lengths = self._row_lengths(X)
         K = self._kernel(X, X) / self._lengths / self._lengths[:, None]
-        noises = NOISES if check.is_auto(self.noise) else (float(self.noise),)
-        fits = []
-        for noise in noises:
-            observed = Intervals(*sign_bounds(signs), float(noise))
-            found = latent_posterior(K, observed, self.tol, self.max_iter)
-            # Without noise the mean must give every row its sign.
-            agrees = found and found.converged and np.all(signs * (K @ found.weights) > 0.0)
-            if found and (noise > 0.0 or agrees):
-                fits.append((found.log_z, float(noise), found))
-        if not fits:
+        if check.is_auto(self.noise):
+            rows = rows_without_copies(self.X_fit_, Intervals(*sign_bounds(signs), 1.0))
+            part = K[np.ix_(rows, rows)], signs[rows]
+            fits = [(self._fit_at(noise, *part), noise) for noise in NOISES]
+            found = [fit for fit in fits if fit[0]]
+            best, self.noise_ = max(found, key=lambda fit: fit[0].log_z, default=fits[0])
+        else:
+            rows, best, self.noise_ = (), None, float(self.noise)
+        if len(rows) < len(K):
+            best = self._fit_at(self.noise_, K, signs)
+        if not best:
             raise ValueError("no half-space agrees with all labels: set noise above 0")
-        self.log_evidence_, self.noise_, best = max(fits, key=lambda fit: fit[0])
+        self.log_evidence_ = best.log_z
         warn_unless_settled([best], self.tol, self.max_iter)
         self._posterior, self.n_iter_ = best, best.n_iter
         self.dual_coef_ = best.weights / self._lengths
         if self.kernel == "linear":
             self.coef_ = (self.dual_coef_ @ X)[None]
-            constant = self.dual_coef_.sum() if self.fit_intercept else 0.0
+            constant = self._constant * self.dual_coef_.sum()
             self.intercept_ = constant - self.coef_ @ self._centre
         return self
+
+    def _fit_at(self, noise, K, signs):
+        """The posterior, or None where labels allow none."""
+        observed = Intervals(*sign_bounds(signs), noise)
+        found = latent_posterior(K, observed, self.tol, self.max_iter)
+        # Without noise the mean must give every row its sign.
+        if found and noise == 0.0:
+            agrees = found.converged and np.all(signs * (K @ found.weights) > 0.0)
+            return found if agrees else None
+        return found
 
     def _kernel(self, A, B):
         options = {"gamma": self.gamma, "degree": self.degree, "coef0": self.coef0}
         K = pairwise_kernels(A, B, metric=self.kernel, filter_params=True, **options)
-        return K + 1.0 if self.fit_intercept else K
+        return K + self._constant
 
     def _row_lengths(self, X):
         squares = np.ones(len(X)) if self.kernel == "rbf" else np.sum(X**2, axis=1)
         if self.kernel == "poly":
             gamma = 1.0 / X.shape[1] if self.gamma is None else self.gamma
             squares = (gamma * squares + self.coef0) ** self.degree
-        lengths = np.sqrt(squares + bool(self.fit_intercept))
+        lengths = np.sqrt(squares + self._constant)
         return np.where(lengths > 0.0, lengths, 1.0)
 
     def _latent(self, X):

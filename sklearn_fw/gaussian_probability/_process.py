@@ -149,7 +149,7 @@ class IntervalProcess(Estimator):
         state, n = {"sites": None}, kernel.n_dims
         # Of the default kernel only: a kernel of the user is taken as it is.
         by_column = self.kernel is None and n > 2
-        rows = _rows_without_copies(self.X_train_, observed)
+        rows = rows_without_copies(self.X_train_, observed)
         X, searched = self.X_train_[rows], observed.of(rows)
 
         def objective(theta):
@@ -254,7 +254,7 @@ def _penalty(moved, n_kernel, learns_noise):
     return value, slope
 
 
-def _rows_without_copies(X, observed):
+def rows_without_copies(X, observed):
     """Rows that choose hyper-parameters: each row once where equal rows never differ in target.
 
     Copies would make the noise zero. Where equal rows differ, they are measurements.

@@ -26,6 +26,8 @@ EXACT = 1e-8
 PART = 1 << 13
 # Largest ratio of column scales for which eigenvalues need no care.
 UNLIKE = 1e4
+# Ratio from which on one ridge for all columns loses on unseen rows of wide tables and tall ones.
+UNLIKE_UNITS = 1e3
 # What scikit-learn's ElasticNet and Lasso take, for data without a column or a target that varies.
 ALPHA = 1.0
 # Folds, and the number of entries from which on one of them has to do.
@@ -58,6 +60,15 @@ def automatic_strength(problem, targets):
     strength = _by_validation(problem, targets) if few else float(_variances(problem).sum())
     # Columns without any variance have no need of a penalty.
     return unit * strength if strength > 0.0 else default
+
+
+def in_unlike_units(problem):
+    """Whether columns of a dense table have scales that one ridge does not suit."""
+    if sp.issparse(problem.X) or not sums.is_ridge(problem.penalty):
+        return False
+    variances = _variances(problem)
+    variances = variances[variances > 0.0]
+    return variances.size > 0 and variances.max() > UNLIKE_UNITS**2 * variances.min()
 
 
 # ---- ridge ---------------------------------------------------------------------------------------
@@ -202,18 +213,18 @@ def strength_by_folds(problem, targets):
     return float(values[best])
 
 
-def radii_by_folds(problem, targets):
-    """Norms of the optima of an l1 penalty at the strength of least held-out loss, or None."""
+def optima_by_folds(problem, targets):
+    """Coefficients of a penalty at the strength of least held-out loss, or None."""
     strength = strength_by_folds(problem, targets)
     if strength is None:
         return None
-    radii, rng = [], check.random_state(0)
+    coefs, rng = [], check.random_state(0)
     penalty = problem.penalty.scaled(strength)
     for y in targets:
         variant = problem.variant(y=np.ascontiguousarray(y), penalty=penalty)
         run, _ = solve(variant, Auto(), tol=ACCURACY, max_iter=ITERATIONS, rng=rng)
-        radii.append(float(np.abs(run.best.coef).sum()))
-    return radii
+        coefs.append(run.best.coef)
+    return coefs
 
 
 def _losses_along(pairs, values, reached, usual, rng):

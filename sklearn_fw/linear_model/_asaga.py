@@ -18,8 +18,8 @@ from ..losses import LogLoss, MultinomialLogLoss, resolve_loss
 from ..optim import Asaga, FiniteSum, Seen, Start
 from ..optim._incremental import _minimize_saga as incremental
 from ..penalties import resolve_penalty
-from ._alpha import automatic_strength
-from ._linear import LinearClassifier, LinearRegressor, only
+from ._alpha import automatic_strength, in_unlike_units
+from ._linear import LinearClassifier, LinearRegressor, Units, only
 from ._path import PathModel, has_strength, param_name, zero_strength
 
 # Strengths 1 / C or alpha where none makes all coefficients zero, strongest first.
@@ -464,6 +464,10 @@ class AsagaRegressor(LinearRegressor, AsagaModel):
         As `AsagaClassifier`, with factor ``alpha``.
     solver : str or solver object, default="auto"
         As `AsagaClassifier`.
+    standardize : bool or "auto", default="auto"
+        Whether the penalty is one of coefficients for columns that are divided by their standard
+        deviation (sparse ones by their root mean square), in X or its first part. "auto" does this
+        for a ridge, ``alpha="auto"`` and dense X where these deviations differ by more than 1,000.
     fit_intercept : bool, default=True
         Whether there is a c; it is not penalized.
     max_iter : int, default=100
@@ -488,7 +492,9 @@ class AsagaRegressor(LinearRegressor, AsagaModel):
     intercept_ : float or ndarray of shape (n_targets,)
         Intercepts.
     alpha_ : float
-        Weight of the penalty that was used.
+        Weight of the penalty that was used, for columns divided by ``scale_``.
+    scale_ : ndarray of shape (n_features,) or None
+        What the columns were divided by; None where they were taken as they are.
     n_features_in_, feature_names_in_ : int, ndarray of shape (n_features,)
         Number of columns of X, and their names where all are strings.
     dual_gap_ : float or None
@@ -509,6 +515,10 @@ class AsagaRegressor(LinearRegressor, AsagaModel):
     sklearn_fw.optim.minimize_saga : The same as a function.
     sklearn.linear_model.ElasticNet : Coordinate descent, for few columns with many entries.
 
+    Notes
+    -----
+    More than 13 parameters: the units of columns are a choice of their own, next to the solver's.
+
     References
     ----------
     .. [1] G. H. Golub, M. Heath, G. Wahba, "Generalized cross-validation as a method for choosing a
@@ -527,6 +537,7 @@ class AsagaRegressor(LinearRegressor, AsagaModel):
     loss: object = "squared_error"
     _: KW_ONLY
     alpha: check.auto_or(_check_alpha) = "auto"
+    standardize: check.auto_or(check.flag, "True or False") = "auto"
 
     def _make_problems(self, X, y, weight, total_weight=None):
         if total_weight is None:
@@ -534,6 +545,17 @@ class AsagaRegressor(LinearRegressor, AsagaModel):
         loss = resolve_loss(self.loss, "regression", smooth=True)
         targets = self._find_targets(y)
         stream = getattr(self, "_stream", None)
+        if stream is None:  # else units are those of the first part
+            standardizes = self.standardize
+            if isinstance(standardizes, str):
+                standardizes = isinstance(self.alpha, str) and in_unlike_units(
+                    self._problem(X, targets[0], weight, loss, 1.0)
+                )
+            self._units = Units.given(len(targets))
+            if standardizes:
+                self._units = Units.of(X, weight, self._units.y_center, self.fit_intercept)
+            self.scale_ = self._units.scale
+        X = self._units.rows(X)
         if not isinstance(self.alpha, str):
             strength = float(self.alpha) * total_weight
         elif stream is not None:  # parts of a table keep the strength of the first
@@ -543,3 +565,7 @@ class AsagaRegressor(LinearRegressor, AsagaModel):
             strength = automatic_strength(unit, targets)
         self.alpha_ = strength / total_weight
         return self._variants(X, targets, weight, loss, strength)
+
+    def _stacked(self, points):
+        points = [self._units.back(coef, c, k) for k, (coef, c) in enumerate(points)]
+        return super()._stacked(points)

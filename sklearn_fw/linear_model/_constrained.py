@@ -14,7 +14,7 @@ from ..losses import resolve_loss
 from ..optim import FiniteSum, minimize_frank_wolfe
 from ..optim.domains import DenseAtom, RankOneAtom, UnitAtom, domain_of, is_domain
 from ..penalties import ElasticNet
-from ._alpha import radii_by_folds
+from ._alpha import optima_by_folds
 from ._constrained_objective import MeanLoss
 from ._linear import LinearClassifier, LinearRegressor, Units, only
 from ._path import PathModel
@@ -54,9 +54,10 @@ class ConstrainedModel(PathModel):
     _has_passes = False
 
     def _train(self, problems, tasks):
-        radii, results = self._choose_radii(problems), []
+        (radii, starts), results = self._choose_radii(problems), []
         warm = getattr(self, "_warm", None) if self.warm_start else None
-        starts = self._starts(problems, radii, warm)
+        if warm is not None or starts is None:
+            starts = self._starts(problems, radii, warm)
         n_outputs = sum(problem.n_outputs for problem in problems)
         for problem, radius, start in zip(problems, radii, starts, strict=True):
             tasks.begin()
@@ -133,10 +134,11 @@ class ConstrainedModel(PathModel):
     # ---- radii -----------------------------------------------------------------------------------
 
     def _choose_radii(self, objectives):
+        """Radii, and where their choice leaves them the points to start from."""
         if not isinstance(self.radius, str):
-            return [float(self.radius)] * len(objectives)
+            return [float(self.radius)] * len(objectives), None
         if is_domain(self.domain):
-            return [1.0] * len(objectives)  # the domain knows its size
+            return [1.0] * len(objectives), None  # the domain knows its size
         units = [self._unit_radius(objective) for objective in objectives]
         if self._has_name({"l1"}) and sp.issparse(objectives[0].X) and None not in units:
             # An l1 penalty has the same optima, which cost less by Newton's method.
@@ -145,11 +147,12 @@ class ConstrainedModel(PathModel):
                 o.X, o.truth, o.loss, ElasticNet(1.0).bind(o.X.shape[1]), weight=o.weight,
                 fit_intercept=o.fit_intercept,
             )  # fmt: skip
-            radii = radii_by_folds(problem, [objective.truth for objective in objectives])
-            if radii is not None and min(radii) > 0.0:
-                return radii
+            coefs = optima_by_folds(problem, [objective.truth for objective in objectives])
+            if coefs is not None and all(coef.any() for coef in coefs):
+                radii = [float(np.abs(coef).sum()) for coef in coefs]
+                return radii, list(map(_vertices, coefs, radii))
         best = self._search_factor(objectives, units)
-        return [1.0 if unit is None else best * unit for unit in units]
+        return [1.0 if unit is None else best * unit for unit in units], None
 
     def _search_factor(self, objectives, units):
         """Radius, in units of each problem, of the smallest loss of all in cross-validation.
@@ -226,6 +229,13 @@ class ConstrainedModel(PathModel):
         warm = list(zip(results, radii, strict=False))
         self._warm = warm if self.warm_start else None
         return warm
+
+
+def _vertices(coef, radius):
+    """Coefficients on the surface of an l1 ball as a mean of its vertices."""
+    places = np.flatnonzero(coef).tolist()
+    atoms = [UnitAtom(coef.size, j, math.copysign(radius, coef[j])) for j in places]
+    return atoms, np.abs(coef[places]) / radius
 
 
 def grown(result, radius, larger):

@@ -332,3 +332,16 @@ def test_copied_rows_leave_hyper_parameters_as_they_are(rng):
     repeated = EPOrdinalClassifier().fit(np.sign(X), y)  # measurements at four points
     rates = [np.mean(y[np.all(np.sign(X) == x, axis=1)] == 0) for x in np.sign(X[:4])]
     np.testing.assert_allclose(repeated.predict_proba(np.sign(X[:4]))[:, 0], rates, atol=0.2)
+
+
+def test_copied_rows_and_units_leave_bayes_points_as_they_are(rng):
+    X = rng.normal(size=(60, 30))
+    y = X[:, 0] + 0.7 * rng.normal(size=60) > 0.5
+    alone = BayesPointMachine().fit(X, y)
+    copied = BayesPointMachine().fit(np.tile(X, (3, 1)), np.tile(y, 3))
+    assert copied.noise_ == alone.noise_ > 0.1
+    large = BayesPointMachine().fit(1e3 * X, y)
+    np.testing.assert_allclose(large.predict_proba(1e3 * X), alone.predict_proba(X), atol=1e-6)
+    np.testing.assert_allclose(
+        np.sign(X @ alone.coef_[0] + alone.intercept_), np.sign(alone.decision_function(X))
+    )

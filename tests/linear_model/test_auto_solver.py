@@ -295,6 +295,26 @@ def test_automatic_alpha_with_columns_in_unlike_units(rng, l1_ratio):
     assert np.mean(np.square(model.predict(X[200:]) - y[200:])) < 1.15
 
 
+@pytest.mark.parametrize("form", [lambda X: X, np.float32])
+def test_automatic_alpha_of_wide_tables_in_unlike_units(rng, form):
+    Z = rng.standard_normal((400, 5)) @ rng.standard_normal((5, 90))
+    Z = Z + 0.3 * rng.standard_normal(Z.shape)
+    y = np.column_stack([Z[:, :5].sum(axis=1), Z[:, 7]]) + rng.standard_normal((400, 2))
+    X = form(Z * 10.0 ** rng.uniform(-3.0, 3.0, 90) + 2.0)
+    train = X[:50], y[:50]
+    model = AsagaRegressor(tol=1e-6).fit(*train)
+    assert np.all(np.mean(np.square(model.predict(X[50:]) - y[50:]), axis=0) < [6.0, 2.0])
+    again = AsagaRegressor(alpha=model.alpha_, standardize=True, tol=1e-6).fit(*train)
+    np.testing.assert_array_equal(again.coef_, model.coef_)
+    by_hand = AsagaRegressor(alpha=model.alpha_, tol=1e-6).fit(X[:50] / model.scale_, y[:50])
+    np.testing.assert_allclose(model.coef_ * model.scale_, by_hand.coef_, atol=1e-3)
+    parts = AsagaRegressor(solver="asaga").partial_fit(*train)
+    np.testing.assert_array_equal(parts.scale_, model.scale_)
+    # Scales that a factor of 1,000 holds are kept, and so are those for a given strength.
+    assert AsagaRegressor().fit(Z[:50], y[:50]).scale_ is None
+    assert AsagaRegressor(alpha=1.0).fit(*train).scale_ is None
+
+
 @pytest.mark.parametrize("l1_ratio", [0.0, 1.0])
 def test_automatic_alpha_counts_copied_rows_once(rng, l1_ratio):
     X = rng.standard_normal((70, 60))

@@ -208,3 +208,12 @@ def test_automatic_radius_of_a_sparse_table_is_near_the_best_penalty(rng):
         ]
     ]  # fmt: skip
     assert losses[0] < 1.03 * min(losses[1:])
+
+
+def test_fits_to_sparse_rows_begin_at_the_optimum_that_chose_the_radius(rng):
+    X = sp.random(300, 60, 0.2, format="csr", random_state=0)
+    y = np.digitize(X @ rng.standard_normal(60) + 0.3 * rng.standard_normal(300), [-0.3, 0.3])
+    model = FrankWolfeClassifier().fit(X, y)
+    assert model.n_iter_ <= 3
+    again = FrankWolfeClassifier(radius=model.radius_[0]).fit(X, y == 0)
+    assert abs(again.objective_ - model.objective_[0]) <= again.dual_gap_ + model.dual_gap_
