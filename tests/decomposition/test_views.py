@@ -314,5 +314,5 @@ def test_misfits_are_said(rng):
         MultiViewCCA(10, kind="discrete").fit(X, Y)
     X, Y = small("nongaussian", 200)
     X[0] *= 1e4
-    with pytest.warns(UserWarning, match="exponential weights leave"):
+    with pytest.warns(UserWarning, match="exponential weights rest on"):
         MultiViewCCA(1, delta=5.0).fit(X, Y)

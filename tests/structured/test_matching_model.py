@@ -257,7 +257,7 @@ GOOD = np.zeros((2, 3, 1))
             [[]],
             "perfect=True needs as many rows as columns, but X[0] has 2 and 3: set perfect=False",
         ),
-        ({"perfect": True}, [GOOD[:, :2]], [[(0, 0)]], "y[0] gives row 1 no partner, which perf"),
+        ({"perfect": True}, [GOOD[:, :2]], [[(0, 0)]], "y[0] gives row 1 no partner: set perfect"),
     ],
 )
 def test_errors_of_data(params, X, y, message):
