@@ -48,6 +48,7 @@ def environment(extra, pins=(), folder=".venv", optional=()):
             sys.exit("dev.py: this Python cannot make virtual environments (see above).")
     say(f'installing ".[{extra}]" into {folder}; the first time takes a minute')
     pip = [python, "-m", "pip", "install", "--quiet", "--no-input", "--disable-pip-version-check"]
+    pip.append("--no-compile")  # most modules are never imported, and the others compile then
     if call(*pip, "--editable", f".[{extra}]", *pins):
         sys.exit("dev.py: pip could not install the package (see above).")
     for package in optional:
@@ -83,17 +84,15 @@ def say(text):
 def call(*command, **env):
     """Run a command in the checkout and return its exit status."""
     command = [str(part) for part in command]
-    return subprocess.run(command, cwd=ROOT, env={**os.environ, **env}).returncode
+    # Compiled modules and pytest's assertions are kept: to make them takes longer than all imports.
+    env = {**os.environ, "PYTHONDONTWRITEBYTECODE": "", **env}
+    return subprocess.run(command, cwd=ROOT, env=env).returncode
 
 
 def pytest(python, args, **variables):
-    env = {
-        # One BLAS thread per worker: more would compete with the other workers.
-        "OMP_NUM_THREADS": os.environ.get("OMP_NUM_THREADS", "1"),
-        # pytest rewrites assertions, which takes longer than all imports, unless it may keep them.
-        "PYTHONDONTWRITEBYTECODE": "",
-    }
-    return call(python, "-m", "pytest", "-rs", *(args or ["-n", "auto"]), **env, **variables)
+    # One BLAS thread per worker: more would compete with the other workers.
+    variables["OMP_NUM_THREADS"] = os.environ.get("OMP_NUM_THREADS", "1")
+    return call(python, "-m", "pytest", "-rs", *(args or ["-n", "auto"]), **variables)
 
 
 def demo(args):

@@ -279,6 +279,9 @@ CASES = [
     ),
     Case("label reconstruction", KernelStudentTClassifier, points, two_d=True),
     Case("relative novelty", RelativeNoveltyDetector, points, two_d=True),
+    # The first case of a class is for the quick tests: it does without the search for a kernel.
+    Case("probit, fixed kernel", lambda: EPProbitClassifier(optimizer=None), iris, two_d=True),
+    Case("ordinal, fixed kernel", lambda: EPOrdinalClassifier(optimizer=None), iris, two_d=True),
     Case("EP, probit", EPProbitClassifier, iris, two_d=True),
     Case("EP, ordinal", EPOrdinalClassifier, iris, two_d=True),
     Case("EP, intervals", EPIntervalRegressor, numbers, two_d=True),

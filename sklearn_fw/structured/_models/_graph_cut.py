@@ -94,7 +94,7 @@ class GraphCutModel(GraphModel):
     ...     return x[:, None], ring, np.exp(-np.abs(x[ring[:, 0]] - x[ring[:, 1]]))
     >>> X = [cells([0.1, 0.3, 0.9, 0.8]), cells([1.0, 0.4, 0.2, 0.9])]
     >>> y = [[0, 0, 1, 1], [1, 0, 0, 1]]
-    >>> svm = StructuredSVM(GraphCutModel(), solver="bcpfw", C=10.0).fit(X, y)
+    >>> svm = StructuredSVM(GraphCutModel(), solver="bcfw", C=1.0).fit(X, y)
     >>> svm.predict([cells([0.2, 0.1, 0.9, 0.6])])[0]
     array([0, 0, 1, 1])
     >>> bool(np.all(svm.model_.unpack(svm.coef_)["edges"] >= 0))

@@ -178,7 +178,7 @@ class PartModel(PairwiseModel):
     ...         return np.column_stack([x, np.ones(len(x))]), (np.stack([t, t + 1], axis=1), alike)
     >>> X = [np.array([[0.1], [0.3], [0.9], [1.1]]), np.array([[1.0], [0.8], [0.2]])]
     >>> y = [[0, 0, 1, 1], [1, 1, 0]]
-    >>> svm = StructuredSVM(Line(), solver="bcpfw", C=10.0, tol=0.01).fit(X, y)
+    >>> svm = StructuredSVM(Line(), solver="bcfw", C=1.0).fit(X, y)
     >>> svm.predict([np.array([[0.2], [0.1], [0.7], [1.0]])])[0]
     array([0, 0, 1, 1], dtype=int32)
     """
