@@ -224,10 +224,13 @@ def estimator(rng):
         return
     several = kind == "classes"
     alpha = model.alpha_ if kind == "numbers" else 1.0 / (model.C * total)
-    problem = Problem(X, y, loss, penalty, alpha, weight, fit_intercept, 3 if several else None)
+    units = getattr(model, "scale_", None)  # of the columns that the penalty sees
+    units = np.ones(X.shape[1]) if units is None else units
+    n_outputs = 3 if several else None
+    problem = Problem(X / units, y, loss, penalty, alpha, weight, fit_intercept, n_outputs)
     problem.is_smooth = given.get("l1_ratio") == 0.0
     w, c = np.ravel(model.coef_), np.ravel(model.intercept_)[0]
-    w, c = (model.coef_.T, model.intercept_) if several else (w, c)
+    w, c = (model.coef_.T, model.intercept_) if several else (w * units, c)
     claims(problem, model, w, c, model.dual_gap_, model.objective_)
 
 

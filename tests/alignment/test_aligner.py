@@ -151,7 +151,8 @@ def test_heap_equals_rescanning(seed, weighting):
 @pytest.mark.parametrize("seed", range(3))
 def test_scores_are_increments_of_the_objective(seed):
     kb1, kb2 = random_pair(seed)
-    model = KnowledgeBaseAligner(threshold=0.05, seed={"a0": "b3", "a1": "b1"}).fit(kb1, kb2)
+    seed = {"a0": "b3", "a1": "b1"}
+    model = KnowledgeBaseAligner(threshold=0.05, seed=seed, tokenizer="words").fit(kb1, kb2)
     reference, y = Reference(kb1, kb2, model), []
     assert model.n_seed_ == 2
     assert model.n_matches_ > 2

@@ -164,7 +164,7 @@ class PoseScores:
 
 
 def check_tree(edges, n_joints):
-    if edges.shape != (len(edges), 2) or edges.dtype.kind not in "iu":
+    if edges.ndim != 2 or edges.shape[1] != 2 or edges.dtype.kind not in "iu":
         raise ValueError(
             f"edges must hold integers in an array of shape (n_edges, 2), got shape {edges.shape} "
             f"and dtype {edges.dtype}"
