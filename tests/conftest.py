@@ -19,7 +19,7 @@ ROOT = Path(__file__).resolve().parents[1]
 # What a skipped test says; scikit-learn's checks of array libraries have words of their own.
 MACHINE = re.compile("this machine lacks |PyTorch test requires |Skipping (XPU|MPS) device")
 WANTED = re.compile("needs the extra '(.*)'|(.*) is not installed: not checking array_api input")
-SAMPLE = 3
+SAMPLE = 2
 NAMED_DATA = os.environ.get("SKLEARN_FW_DATA")
 
 
@@ -60,7 +60,7 @@ def pytest_configure(config):
 def pytest_collection_modifyitems(items):
     """Mark the tests that need an extra, also by other fixtures, and those beyond the sample.
 
-    Of a test with many parameters the quick run takes `SAMPLE` from the first to the last.
+    Of a test with many parameters the quick run takes `SAMPLE`, the first and the last.
     """
     parametrized = {}
     for item in items:
