@@ -47,8 +47,10 @@ def environment(extra, pins=(), folder=".venv", optional=()):
         if call(sys.executable, "-m", "venv", "--clear", home):
             sys.exit("dev.py: this Python cannot make virtual environments (see above).")
     say(f'installing ".[{extra}]" into {folder}; the first time takes a minute')
-    pip = [python, "-m", "pip", "install", "--quiet", "--no-input", "--disable-pip-version-check"]
-    pip.append("--no-compile")  # most modules are never imported, and the others compile then
+    pip = [
+        python, "-m", "pip", "install", "--quiet", "--no-input", "--disable-pip-version-check",
+        "--no-compile",  # most modules are never imported, and the others compile then
+    ]  # fmt: skip
     if call(*pip, "--editable", f".[{extra}]", *pins):
         sys.exit("dev.py: pip could not install the package (see above).")
     for package in optional:

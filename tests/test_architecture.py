@@ -73,7 +73,7 @@ LINES_OF_CODE = {
     "random_fields": 3197,
     "structured": 8816,
     "surrogates": 892,
-    "linear_model": 1308,
+    "linear_model": 1302,
     "density": 1349,
     "gaussian_probability": 1455,
     "pac_bayes": 552,

@@ -117,13 +117,13 @@ class BayesPointMachine(LabelMixin, Estimator):
         self._lengths = self._row_lengths(X)
         K = self._kernel(X, X) / self._lengths / self._lengths[:, None]
         if check.is_auto(self.noise):
+            noises = NOISES
             rows = rows_without_copies(self.X_fit_, Intervals(*sign_bounds(signs), 1.0))
-            part = K[np.ix_(rows, rows)], signs[rows]
-            fits = [(self._fit_at(noise, *part), noise) for noise in NOISES]
-            found = [fit for fit in fits if fit[0]]
-            best, self.noise_ = max(found, key=lambda fit: fit[0].log_z, default=fits[0])
         else:
-            rows, best, self.noise_ = (), None, float(self.noise)
+            noises, rows = (float(self.noise),), np.arange(len(K))
+        part = K[np.ix_(rows, rows)], signs[rows]
+        fits = [(fit, noise) for noise in noises if (fit := self._fit_at(noise, *part))]
+        best, self.noise_ = max(fits, key=lambda pair: pair[0].log_z, default=(None, noises[0]))
         if len(rows) < len(K):
             best = self._fit_at(self.noise_, K, signs)
         if not best:

@@ -551,9 +551,8 @@ class AsagaRegressor(LinearRegressor, AsagaModel):
                 standardizes = isinstance(self.alpha, str) and in_unlike_units(
                     self._problem(X, targets[0], weight, loss, 1.0)
                 )
-            self._units = Units.given(len(targets))
-            if standardizes:
-                self._units = Units.of(X, weight, self._units.y_center, self.fit_intercept)
+            zeros = np.zeros(len(targets))
+            self._units = Units.of(X, weight, zeros, self.fit_intercept, standardizes)
             self.scale_ = self._units.scale
         X = self._units.rows(X)
         if not isinstance(self.alpha, str):

@@ -132,12 +132,10 @@ class AveragedModel(LinearEstimator):
         standardizes = self.standardize
         if isinstance(standardizes, str):
             standardizes = is_free and not sp.issparse(X)
-        units = Units.given(len(targets))
         centers, spreads = self._centers_and_spreads(targets, weight)
-        if (is_free or standardizes) and self._bias > 0.0:
-            units = units._replace(y_center=centers)
-        if standardizes:
-            units = Units.of(X, weight, units.y_center, self._bias > 0.0)
+        if not ((is_free or standardizes) and self._bias > 0.0):
+            centers = np.zeros(len(targets))
+        units = Units.of(X, weight, centers, self._bias > 0.0, standardizes)
         horizon = self.max_iter * X.shape[0]
         averages = [RunningAverage(self.averaging, horizon=horizon) for _ in targets]
         return SimpleNamespace(

@@ -93,9 +93,7 @@ class ConstrainedModel(PathModel):
             searches = isinstance(self.radius, str) and not is_domain(self.domain)
             standardizes = searches and not sp.issparse(X)
         zeros = np.zeros(len(targets))
-        self._units = Units.given(len(targets))
-        if standardizes:
-            self._units = Units.of(X, weight, zeros, bool(self.fit_intercept))
+        self._units = Units.of(X, weight, zeros, bool(self.fit_intercept), standardizes)
         self.scale_ = self._units.scale
         Z = self._units.rows(X)
         targets = np.array(targets, np.float64)

@@ -31,12 +31,13 @@ class Units(NamedTuple):
     y_center: np.ndarray  # (n_targets,)
 
     @classmethod
-    def given(cls, n_targets):
-        return cls(None, None, np.zeros(n_targets))
+    def of(cls, X, weight, y_center, fit_intercept, standardizes):
+        """Means, where there is an intercept, and deviations; or columns as they are.
 
-    @classmethod
-    def of(cls, X, weight, y_center, fit_intercept):
-        """Means and deviations; root mean squares of sparse columns; no means without intercept."""
+        Sparse columns are divided by their root mean squares, and nothing is subtracted.
+        """
+        if not standardizes:
+            return cls(None, None, y_center)
         share = np.full(X.shape[0], 1.0 / X.shape[0]) if weight is None else weight / weight.sum()
         if sp.issparse(X):
             center, squares = None, X.multiply(X).T @ share
