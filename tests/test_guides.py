@@ -35,7 +35,7 @@ def blocks(name):
 
 def run_page(name):
     """All names after the programs of a page, with those that it takes from files of the tests."""
-    names = {}
+    names = {"__name__": "__main__"}
     for match in CODE.finditer((PAGES / name).read_text(encoding="utf-8")):
         if match["block"]:
             exec(compile(textwrap.dedent(match["block"]), name, "exec"), names)
@@ -216,3 +216,19 @@ def test_a_page_on_conditional_random_fields_runs():
     assert 0.0 <= gap <= names["crf"].tol_
     assert np.abs(names["weights"] - names["peer"].coef_).max() < 1e-2
     assert names["hinge"].temperature_ != 1.0
+
+
+# Pages that a test above runs and checks, and those whose programs need an extra.
+CHECKED = {
+    "task_losses.rst", "memorization.rst", "factor_graphs.rst", "coming_from_pgmpy.rst",
+    "submodular.rst", "graph_cuts.rst", "tagging.rst", "conditional_random_fields.rst",
+    "seq2seq.rst", *SHOWN,
+}  # fmt: skip
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("page", sorted({path.name for path in PAGES.glob("*.rst")} - CHECKED))
+def test_programs_of_a_page_run_in_order(page, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    run_page(page)
