@@ -70,7 +70,7 @@ LINES_OF_CODE = {
     "inference": 2023,
     "optim": 5813,
     "model_selection": 455,
-    "random_fields": 3197,
+    "random_fields": 3195,
     "structured": 8816,
     "surrogates": 892,
     "linear_model": 1302,

@@ -14,7 +14,7 @@ from .._core.scores import is_forest
 from .._kernels import lazy
 from ._choice import NOTHING_ALLOWED, Inference, Request, unfinished
 from ._estimator import MarginalsEstimator
-from ._objective import Products, make_layout, parts_in_time, uniform_marginals
+from ._objective import make_layout, parts_in_time, uniform_marginals
 from ._spanning_trees import TreeChoice, spanning_tree_probabilities, starting_rho
 
 belief_propagation = lazy("graphs.belief_propagation")
@@ -79,7 +79,7 @@ class TRBPMarginals(MarginalsEstimator):
         Certified upper bound on log Z, converged or not: best over all rho. For "ones" it is inf on
         graphs with cycles.
     log_partition_lower_ : float
-        Certified lower bound: mean score and entropy of independent variables with these marginals.
+        Certified lower bound: mean score and entropy of independent variables near these marginals.
         On graphs without cycles it meets the upper bound.
     rho_ : ndarray of shape (n_edges,)
         Edge appearance probabilities that the marginals belong to.
@@ -217,12 +217,9 @@ class Propagation(IterativeMethod):
         )
         if upper == -math.inf:
             raise ValueError(NOTHING_ALLOWED)
-        if not self.is_forest:
-            lower = Products(self.mrf).bound(mu) - self.mrf.constant
-        if not self.bounds:
-            upper = math.inf
-        constant = self.mrf.constant
-        return Inference(mu, constant + estimate, constant + upper, constant + lower)
+        c, is_forest = self.mrf.constant, self.is_forest
+        upper, lower = upper if self.bounds else math.inf, lower if is_forest else -math.inf
+        return Inference(mu, c + estimate, c + upper, c + lower)
 
     def set_rho(self, rho):
         """Take other edge weights; the share of each edge in the potentials of nodes stays."""

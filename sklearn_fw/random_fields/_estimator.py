@@ -20,7 +20,7 @@ from ._fields import FactorGraph, PairwiseMRF
 from ._files import load_uai
 from ._learning import ForestRows, MRFLearner, check_learned, check_states
 from ._map import allowed_labelling
-from ._objective import Products
+from ._objective import Products, distributions
 
 
 class MarginalsEstimator(CallbackSupportMixin, DensityMixin, Estimator):
@@ -89,15 +89,22 @@ class MarginalsEstimator(CallbackSupportMixin, DensityMixin, Estimator):
             raise TypeError(f"{name} must return an Inference, got {type(inference).__name__}")
         inference._check(inferred.theta, name)
         if inferred is not field:
-            marginals = from_pairwise(field, merged, inferred, inference.marginals)
-            # Of independent variables without those that stand for factors and depend on them.
-            lower = Products(field).bound(marginals[: field.node_start[-1]])
-            inference.marginals, inference.lower = marginals, max(inference.lower, lower)
-        if inference.lower == -np.inf and not self._finds_allowed:
-            known = allowed_labelling(field) if known is None else known
-            if known is not None:
-                inference.lower = Products(field).above(known)[1]
+            inference.marginals = from_pairwise(field, merged, inferred, inference.marginals)
+        if inference.lower < inference.log_partition:
+            inference.lower = self._lower_bound(field, inference, known)
         return inference
+
+    def _lower_bound(self, field, inference, known):
+        """The best by independent variables, from several starts: one is not always ahead."""
+        products, nodes = Products(field), inference.marginals[: field.node_start[-1]]
+        mode = np.array([block.argmax() for block in field.node_blocks(nodes)])
+        starts = [nodes, field.vertex(mode), distributions(field, field.theta[: len(nodes)])]
+        lower = max(inference.lower, *(products.above(start)[1] for start in starts))
+        if lower == -np.inf and known is None and not self._finds_allowed:
+            known = allowed_labelling(field)
+        if known is not None:
+            lower = max(lower, products.above(field.vertex(known))[1])
+        return min(lower, inference.upper)
 
     @with_callbacks
     def fit(self, X, y=None, sample_weight=None):

@@ -119,7 +119,7 @@ class MeanFieldMarginals(MarginalsEstimator):
         least = max(bound - 1e-12 * abs(bound) for bound, _, _ in found)
         best_bound, best, outcome = next(end for end in found if end[0] >= least)
         if best_bound == -math.inf and request.known is not None:
-            best, best_bound = run.products.above(request.known)
+            best, best_bound = run.products.above(field.vertex(request.known))
             history.amend(objective=best_bound)
         outcome = outcome._replace(n_iter=history.n_iter, history=history.columns())
         state = f"probabilities still change by more than tol={self.tol:g} in a pass"

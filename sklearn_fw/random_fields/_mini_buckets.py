@@ -12,7 +12,6 @@ from .._core.budget import time_left
 from .._core.loop import IterativeMethod, drive
 from ._choice import NOTHING_ALLOWED, Inference, Request, unfinished
 from ._estimator import MarginalsEstimator
-from ._objective import Products
 from ._reduced import Reduced
 
 # The first step of shifts, what it is multiplied by after a good and after a bad one.
@@ -62,7 +61,7 @@ class MiniBucketMarginals(MarginalsEstimator):
     log_partition_, log_partition_upper_ : float
         The bound: log Z is at most this, converged or not.
     log_partition_lower_ : float
-        Certified lower bound: mean score and entropy of independent variables with these marginals;
+        Certified lower bound: mean score and entropy of independent variables near these marginals;
         log Z itself where nothing was split.
     n_split_ : int
         Variables whose buckets were split; with 0 all answers are exact.
@@ -128,13 +127,11 @@ class MiniBucketMarginals(MarginalsEstimator):
             notes.append(ConvergenceWarning(text))
         marginals = reduced.expand(*run.solution())
         upper = run.bound
-        lower = Products(field).bound(marginals[: field.node_start[-1]])
-        if not (run.buckets.n_split or run.is_loose):
-            lower = upper
+        lower = -math.inf if run.buckets.n_split or run.is_loose else upper
         state = f"the bound still falls by more than tol={self.tol:g} in a pass"
         notes += unfinished(outcome, state)
         attributes = {**outcome.attributes(), "n_split_": run.buckets.n_split}
-        return Inference(marginals, upper, upper, min(lower, upper), attributes, notes)
+        return Inference(marginals, upper, upper, lower, attributes, notes)
 
 
 class _Passes(IterativeMethod):

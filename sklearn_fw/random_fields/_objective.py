@@ -15,7 +15,7 @@ belief_propagation = lazy("graphs.belief_propagation")
 trw = lazy("graphs.trw")
 
 WORK = 2**23  # numbers between two looks at the clock, some tenths of a second
-PASSES = 5  # from one labeling to the distributions around it
+PASSES = 5  # over all variables, from marginals to the best independent ones near them
 
 
 def parts_in_time(order, work):
@@ -50,9 +50,12 @@ class Products:
             change, n_done = max(change, found), n_done + len(part)
         return change if n_done == len(order) else math.inf
 
-    def above(self, labels):
-        """A lower bound on log Z from an allowed labeling, and the distributions that prove it."""
-        q = self._field.vertex(labels)[: self._field.node_start[-1]]
+    def above(self, marginals):
+        """Distributions near some of variables, and their lower bound on log Z, which is no worse.
+
+        The marginals of a labeling will do: those of variables are the first numbers.
+        """
+        q = marginals[: self._field.node_start[-1]].copy()
         for _ in range(PASSES):
             if self.ascend(np.arange(self._field.n_variables), q) == math.inf:
                 break

@@ -20,7 +20,6 @@ from ._choice import EXACT_SHARE, Choice, Inference, Request, choose, exact_infe
 from ._estimator import MarginalsEstimator
 from ._frank_wolfe import BarrierFrankWolfe, TRWRun, tighten
 from ._map import eliminated
-from ._objective import Products
 from ._reduced import soften
 from ._spanning_trees import TreeChoice, starting_rho
 
@@ -80,7 +79,7 @@ class TRWMarginals(MarginalsEstimator):
     log_partition_upper_, log_partition_lower_ : float
         Certified bounds: log Z is between them. The upper one is inf when the oracle gives no
         bound. The lower one is the larger of the total potential of the labelings seen and of mean
-        score plus entropy of independent variables with these marginals.
+        score plus entropy of independent variables near these marginals.
     dual_gap_ : float
         Certified gap for the last rho, at the marginals returned; inf if nothing is certified.
     estimated_gap_ : float
@@ -227,7 +226,7 @@ class TRWMarginals(MarginalsEstimator):
         return Choice(checked(resolve_oracle(self.oracle)), False, "the oracle that was given")
 
     def _answer_of(self, run, rho, rho_gap, status, notes, has_allowed):
-        mrf, oracle = run.mrf, getattr(run.polytope, "oracle", None)
+        oracle = getattr(run.polytope, "oracle", None)
         history = run.history.columns()
         history.pop("stopping_gap", None)
         vertices = run.labellings if oracle is not None else None
@@ -239,13 +238,11 @@ class TRWMarginals(MarginalsEstimator):
             "n_oracle_calls_": run.n_calls,
             **Outcome(status, run.history.n_iter, history).attributes(),
         }
-        # On weakly coupled fields independent variables say more than a few hundred labelings do.
-        lower = max(run.lower, Products(mrf).bound(run.mu))
-        failure = _failure(run, status, self.tol, lower > -math.inf or has_allowed)
+        failure = _failure(run, status, self.tol, run.lower > -math.inf or has_allowed)
         attributes["converged_"] = failure is None
         if failure is not None and status is not Status.STOPPED:
             notes.append(ConvergenceWarning(failure))
-        return Inference(run.mu, run.log_partition, run.upper, lower, attributes, notes)
+        return Inference(run.mu, run.log_partition, run.upper, run.lower, attributes, notes)
 
     def _told(self, method, reason, answer):
         get_logger(self.verbose).info("%s: %s, %s", type(self).__name__, method, reason)

@@ -8,6 +8,7 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning
 
 from _mrf_references import enumerate_scores, log_sum, marginal_blocks, random_graph
+from sklearn_fw.datasets import make_ising
 from sklearn_fw.inference import MILP
 from sklearn_fw.random_fields import (
     ExactMarginals,
@@ -238,6 +239,20 @@ def test_an_allowed_labelling_is_a_lower_bound(estimator, rng):
         warnings.simplefilter("ignore", ConvergenceWarning)
         fitted = estimator().fit(graph)
     assert -np.inf < fitted.log_partition_lower_ <= exact + 1e-9
+
+
+@pytest.mark.parametrize(
+    "estimator", [MiniBucketMarginals(8), TRBPMarginals(), TRWMarginals(max_iter=3)]
+)
+def test_a_lower_bound_is_no_worse_than_mean_field_from_the_potentials(estimator):
+    """On strong couplings marginals of a loose bound are far from all good distributions."""
+    grid = make_ising("grid", (8, 8), coupling=8.0, random_state=1)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        lower = estimator.fit(grid).log_partition_lower_
+        started = MeanFieldMarginals(max_iter=5, n_init=1).fit(grid).log_partition_
+    exact = ExactMarginals().fit(grid).log_partition_
+    assert started - 1e-9 <= lower <= exact + 1e-9
 
 
 @pytest.mark.parametrize("time_limit", [1e-3, 0.3])

@@ -243,7 +243,7 @@ def resolve_oracle(oracle, *, default=None):
 FEW_LABELINGS = 4096  # listing so many in compiled code costs less than the way through Python
 CLOSE = 1e-3  # share of the score of an answer, behind which nothing better is looked for
 LARGE, FEW_PASSES = 4_000, 20  # states of all nodes of a large graph, and passes of messages on it
-DENSE = 10  # edges per node, from which local search takes ten times as long as messages, too
+DENSE, DENSE_PASSES = 10, 6  # edges per node, from which local search and cuts cost most
 MOST_SECONDS = 0.1  # of an exact answer that is asked for thousands of times
 
 
@@ -262,8 +262,10 @@ def natural_oracle(scores, n_listed=FEW_LABELINGS):
     """The oracle for many questions on one graph: exact while it costs little.
 
     `TreeMaxProduct` for forests; for others `Enumeration` up to ``n_listed`` labelings,
-    `Elimination`, or else `BestOf`; on large or dense graphs few passes of `TRWS` alone, after a
-    cut where there are two states. The scores are those of the largest graph in question.
+    `Elimination`, or else `BestOf`; on large graphs few passes of `TRWS` alone, after a cut where
+    there are two states, and on dense ones fewer after `ICM`: those cost a third of the cut and the
+    usual passes, and lose at most 1 % of the score on complete graphs of 45 nodes. The scores are
+    those of the largest graph in question.
     """
     is_small = scores.n_nodes * math.log(scores.n_states) <= math.log(n_listed)
     if is_small and not is_forest(scores.edges, scores.n_nodes):
@@ -271,11 +273,11 @@ def natural_oracle(scores, n_listed=FEW_LABELINGS):
     oracle, seconds = exact_oracle(scores)
     if seconds <= MOST_SECONDS:
         return oracle
+    if len(scores.edges) >= DENSE * scores.n_nodes:
+        return BestOf(("icm", TRWS(max_iter=DENSE_PASSES)), tol=CLOSE)
     best = BestOf(tol=CLOSE)
-    is_sparse = len(scores.edges) < DENSE * scores.n_nodes
-    if is_sparse and scores.n_nodes * scores.n_states < LARGE:
-        return best
-    return quick_oracle(best, scores.n_states)
+    is_large = scores.n_nodes * scores.n_states >= LARGE
+    return quick_oracle(best, scores.n_states) if is_large else best
 
 
 def quick_oracle(oracle, n_states):
