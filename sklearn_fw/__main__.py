@@ -47,7 +47,7 @@ def main(arguments=None):
 
 
 def parse(arguments):
-    """Options of the command line; a picture that cannot be written is refused at once."""
+    """Options of the command line; a figure that cannot be written is an error at once."""
     parser = argparse.ArgumentParser(prog="python -m sklearn_fw", description=__doc__)
     parser.add_argument("--version", action="version", version=f"sklearn_fw {__version__}")
     parser.add_argument("--output", help=f"picture to write; {PICTURE} when not given")

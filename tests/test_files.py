@@ -111,7 +111,7 @@ READERS = {
     "evidence": ("a.evid", b"2\n1 0 1\n2 0 0 1 2\n", lambda path: load_uai(path, "evidence")),
     "marginals": ("a.MAR", b"MAR\n2\n2 0.25 0.75\n3 0.5 0.25 0.25\n", read_solution),
     "partition function": ("a.PR", b"PR\n-12.5\n", read_solution),
-    "labelling": ("a.MAP", b"MAP\n3 0 2 1\n", read_solution),
+    "labeling": ("a.MAP", b"MAP\n3 0 2 1\n", read_solution),
 }
 
 

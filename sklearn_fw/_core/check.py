@@ -96,7 +96,7 @@ def flag(value, name):
 
 
 def items(values, name, what):
-    """The elements of a list, tuple, array or other container, which is no text and no mapping."""
+    """The elements of a list, tuple, array or other container, but not of text or a mapping."""
     if isinstance(values, str | bytes | dict | set) or not hasattr(values, "__iter__"):
         kind = "None" if values is None else f"a {type(values).__name__}"
         raise TypeError(f"{name} must be a list of {what}, got {kind}")

@@ -96,7 +96,7 @@ _interrupts = _Interrupts()
 
 
 def intrinsic(plain):
-    """``numba.extending.intrinsic`` with the Python twin that NUMBA_DISABLE_JIT=1 asks for."""
+    """``numba.extending.intrinsic`` with the Python implementation for NUMBA_DISABLE_JIT=1."""
 
     def decorate(function):
         return plain if numba.config.DISABLE_JIT else extending.intrinsic(function)
@@ -106,7 +106,7 @@ def intrinsic(plain):
 
 # For kernels that only kernels call: without a wrapper for Python they compile a third faster.
 inner = njit(no_cpython_wrapper=True)
-# The same, written into the callers: a kernel is optimised again in every kernel above it, so each
+# The same, written into the callers: a kernel is optimized again in every kernel above it, so each
 # level costs. Not for those that ask whether a field is None: there numba no longer sees it.
 inlined = njit(no_cpython_wrapper=True, inline="always")
 # For inner products alone: sums in any order are what lets them use vector instructions (2 to 5

@@ -159,7 +159,7 @@ class KnowledgeBaseAligner(Estimator):
     Cost is the sum over matches of the pairs of their neighbors in each relation, times the
     logarithm of the heap; memory some 60 bytes per scored pair.
 
-    The threshold of suggestions is lower than the paper's (0.75), at which catalogues with typing
+    The threshold of suggestions is lower than the paper's (0.75), at which catalogs with typing
     errors and no links lose a quarter of their matches. Trigrams are taken where the fraction of
     labels that are the nearest of their nearest label is higher by more than 0.01 than with words.
 
@@ -370,7 +370,7 @@ class KnowledgeBaseAligner(Estimator):
         return codes
 
     def score_samples(self, pairs):
-        """Return the score that pairs have beside the final mapping.
+        """Compute scores of pairs given the final mapping.
 
         Parameters
         ----------

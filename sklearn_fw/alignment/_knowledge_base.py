@@ -32,7 +32,7 @@ class KnowledgeBase:
     relations : iterable of (entity, relation, entity), default=()
         Facts that link two entities.
     properties : iterable of (entity, property, value), default=()
-        Facts with a value: text, number or date. None, NaN and empty text are no values.
+        Facts with a value: text, number or date. None, NaN and empty text are left out.
     labels : dict of entity to str, str or None, default=None
         Label of each entity, or the property that holds it. None takes, for each entity, its
         first value of a property called label, prefLabel, name or title (in any case, after the

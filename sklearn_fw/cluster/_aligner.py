@@ -107,7 +107,7 @@ class SequenceAligner(Estimator):
     -----
     An iteration costs O(S L + V^2 L) for L slots and V tokens in the vocabulary; memory is O(S L).
     Costs count ordered pairs and each token with itself, as the released code does. The relaxed
-    problem is not convex. Aligning again, which never raises f, is no part of [1]_.
+    problem is not convex. Aligning again, which never raises f, is not part of [1]_.
 
     More than 13 parameters: costs are two numbers or a matrix, which needs a vocabulary.
 

@@ -54,7 +54,7 @@ def make_stick_figures(
     Bunch
         ``X``: list of n_samples arrays (n_rows, n_columns, 7), the maps. ``y``: list of n_samples
         arrays (11, 2), rows and columns of the joints. ``images``: array (n_samples, n_rows,
-        n_columns), pictures of the sticks, to look at. ``joint_names``, ``feature_names``: lists of
+        n_columns), drawings of the sticks. ``joint_names``, ``feature_names``: lists of
         str. ``edges``: array (10, 2), the sticks as pairs of joints.
 
     Examples

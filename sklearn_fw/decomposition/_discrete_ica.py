@@ -49,7 +49,7 @@ class DiscreteICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         Joint diagonalization of several projections; one random projection and its eigenvectors,
         faster and less accurate; or the tensor power method, which "generalized" has no tensor for.
     projections : "canonical" or int, default="canonical"
-        Diagonalized projections: the K of the whitened coordinates, or so many random ones.
+        Diagonalized projections: the K of the whitened coordinates, or a number of random ones.
     c0 : float or None, default=None
         Sum of the concentrations in LDA moments; None takes that of the most nearly diagonal ones.
     weighting : {"auto", "equal"}, default="auto"
@@ -109,7 +109,7 @@ class DiscreteICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         Share of the absolute values in ``mixing_raw_`` that was negative: near 0 where the model
         fits, one half for noise.
     off_diagonality_ : float
-        Share of the squares of the projections that stays beside the diagonals.
+        Fraction of the squares of the projections that is left off the diagonals.
     history_ : dict of str to ndarray
         One entry per pass of the refinement, if there was one: "n_iter", and "lower", the bound on
         the log evidence of the training documents (with "likelihood", under the given topics).

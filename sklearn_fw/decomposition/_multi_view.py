@@ -115,7 +115,7 @@ class MultiViewCCA(
         Fraction of the absolute loadings of counts that was negative, the larger of the views:
         near 0 where the model fits, one half for noise; 0 without counts.
     off_diagonality_ : float
-        Fraction of the squares of the targets beside the diagonals.
+        Fraction of the squares of the targets off the diagonals.
     x_mean_, y_mean_ : ndarray of shape (n_features or n_targets,)
         Means of the views.
     n_iter_ : int

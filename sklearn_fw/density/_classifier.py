@@ -278,7 +278,7 @@ class KernelStudentTClassifier(LabelMixin, Estimator):
         pivot = np.diag(inverse) + kept * model.weight / (removed * model.s)
         sums, W = posterior.sums, model.total_weight - removed
         information = posterior.information - sums * sums / pivot
-        extra, centre, information = model.constants(W, information)
+        extra, center, information = model.constants(W, information)
         diagonal = np.diag(K).copy()
         K[gone, gone] = 0.0
         solved = inverse @ K
@@ -294,7 +294,7 @@ class KernelStudentTClassifier(LabelMixin, Estimator):
             own = mismatch * plain[2] + rest * np.einsum("ji,ji->i", part, inverse[rows])
             share = mismatch * plain[1] + rest * (sums[rows] @ part) - sums * own / pivot
             residual = np.maximum(diagonal - square + own * own / pivot, 0.0)
-            mean = (centre - share) ** 2 / information
+            mean = (center - share) ** 2 / information
             variance[:, label] = model.s + residual + extra + mean
         exponent = 0.5 * (1.0 + W + model.dof)
         return model.log_score(variance, exponent[:, None])

@@ -31,7 +31,7 @@ def noted(what):
 
 
 def names_of(X):
-    """Names of the columns of a frame, or None; numbers are no names."""
+    """Names of the columns of a frame, or None; numbers do not count as names."""
     names = getattr(X, "columns", None)
     if names is None or not hasattr(X, "iloc"):
         return None

@@ -53,7 +53,7 @@ def example_difficulty(
     result : Bunch
         With ``error_rate`` of shape (n_samples,), the fraction of runs that misclassify a row;
         ``score`` (n_samples,), the mean of one minus the probability of its label (the error rate
-        where there are no probabilities); ``reference`` (n_samples,), sorted draws of the binomial
+        without probabilities); ``reference`` (n_samples,), sorted draws of the binomial
         fraction of equally hard rows; ``dispersion``, the variance of the error rates over that of
         the binomial; ``p_value`` of such a dispersion by chance; ``n_epochs`` and ``method``.
 

@@ -248,7 +248,7 @@ class AveragedSubgradientClassifier(LinearClassifier, AveragedModel):
     standardize : bool or "auto", default="auto"
         Whether the problem is posed for columns that are centered and divided by their standard
         deviation (sparse ones divided by their root mean square only), as StandardScaler in front
-        would. "auto" does this for dense X if ``alpha`` is "auto" and there is no projection.
+        would. "auto" does this for dense X if ``alpha`` is "auto", without a projection.
     fit_intercept : bool, default=True
         Whether there is a constant feature.
     intercept_scaling : float, default=1.0

@@ -254,7 +254,7 @@ def _grown_atom(atom, ratio, larger):
 
 
 def _folds(objective, rng, chosen):
-    """Rows for fits and rows for their losses; targets are alike in all of them."""
+    """Rows for fits and rows for their losses, with targets stratified."""
     n = objective.X.shape[0]
     kind = objective.truth.reshape(n, -1)
     of_classes = objective.loss.task == "classification" and kind.shape[1] > 1

@@ -15,7 +15,7 @@ def alignment_error_rate(y_sure, y_possible, y_pred):
 
         1 - (|A and S| + |A and P|) / (|A| + |S|)
 
-    Predicted possible links are no errors, and missing ones neither. With sure links only it is one
+    Possible links cost nothing, whether predicted or missing. With sure links only it is one
     minus the F1 score of links.
 
     Parameters

@@ -180,7 +180,7 @@ class _Fold(NamedTuple):
         return path.score_path(scoring=self.scorer, at=values, **self._part(self.test))
 
     def scores_on_grid(self, options, n_values, turn):
-        """Scores of a path of so many values; NaN where its time was over."""
+        """Scores of a path of ``n_values`` values; NaN where its time was over."""
         with time_budget(budget_now().share(turn)):
             path = self.path(options)
         scores = self.scores(path, path.values_)
@@ -188,7 +188,7 @@ class _Fold(NamedTuple):
 
 
 def _parallel(n_jobs, task, folds, *args):
-    """Results of a task for all folds, each with the budget of the moment."""
+    """Results of a task for all folds, each with the current budget."""
     task = shared(task)
     return parallel(n_jobs)(
         delayed(task)(fold, *own) for fold, *own in zip(folds, *args, strict=True)

@@ -59,7 +59,7 @@ def check_scorer(estimator, scoring):
 class RegularizationPath(ABC):
     """Solutions of an estimator from strong to weak regularization; the base of all paths.
 
-    Made by `regularization_path`. A class of your own says what `estimator_at` is.
+    Made by `regularization_path`. A subclass implements `estimator_at`.
 
     Parameters
     ----------
@@ -157,7 +157,7 @@ class RegularizationPath(ABC):
         return {self.param_name: check.number(value, "value")}
 
     def _score(self, scorer, X, y, value, weight):
-        """What a scorer, maybe of the user, says of one value."""
+        """Score of one value by a scorer, maybe of the user."""
         estimator = self.estimator_at(value)
         if not hasattr(estimator, "predict"):
             raise TypeError(

@@ -368,7 +368,7 @@ def subgamma_coefficients(
         True variance of the features, squared norm of the true coefficients, true variance of the
         noise, and number of features.
     t : float, default=1.0
-        Where they hold, ``lam / n``: they are no constants of the loss.
+        Where they hold, ``lam / n``: they depend on it.
 
     Returns
     -------

@@ -126,7 +126,7 @@ class PACBayesLinearRegression(ScoreMixin, Estimator):
         X, y : array-like of shape (n_samples, n_features) and (n_samples,)
             Inputs and targets.
         sample_weight : array-like of shape (n_samples,) or None, default=None
-            A whole number counts as so many copies; with weights no bound is a guarantee.
+            An integer n counts as n copies; with weights no bound is a guarantee.
         """
         noise, has_constant = float(self.noise_variance), self.fit_intercept
         X, y = check.rows(self, X, y, y_numeric=True)

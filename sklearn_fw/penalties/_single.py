@@ -29,10 +29,10 @@ class Penalty(Parameterized, ABC):
     - ``dual_scale(v)``, the largest t in [0, 1] for which ``conjugate(t v)`` is finite;
     - ``scaled(alpha)``, the bound penalty ``alpha h``, with the same constraints;
     - ``strong_convexity``, the largest c for which the terms of h less ``c/2 ||w||^2`` are convex;
-    - ``separable``: when True ``l1``, ``l2``, ``lower`` and ``upper`` say all. When False
-      ``labels`` (n_features,) is the group of each feature, -1 where there is no penalty, group b
+    - ``separable``: when True ``l1``, ``l2``, ``lower`` and ``upper`` define h. When False
+      ``labels`` (n_features,) is the group of each feature, -1 without a penalty, group b
       consists of the features ``members[start[b]:start[b + 1]]`` and has weight ``weights[b]``,
-      and ``code`` and ``params`` are what compiled code knows of the penalty.
+      and ``code`` and ``params`` define the penalty for compiled code.
     """
 
     def bind(self, n_features):
@@ -56,7 +56,7 @@ class Penalty(Parameterized, ABC):
 
 
 class Form:
-    """A bound penalty; `Penalty` says what each has."""
+    """A bound penalty; `Penalty` documents its attributes."""
 
     def _point(self, w, name="w"):
         w, n = check.array(w, name), self.n_features

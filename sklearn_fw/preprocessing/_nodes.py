@@ -233,7 +233,7 @@ class NodeTransformer(TransformerMixin, Estimator, auto_wrap_output_keys=None):
 
 @contextmanager
 def _named(transformer):
-    """Say whose error it is that nodes lead to; what is no error of input becomes one."""
+    """Errors with the name of the transformer; those of other kinds become a TypeError."""
     try:
         yield
     except (ValueError, TypeError) as error:

@@ -442,7 +442,7 @@ def _checked(function, name):
 
 
 def check_text(values, field, name="X"):
-    """Refuse values of a field that are no text; ``name`` is the parameter they came in by."""
+    """Refuse values of a field other than text; ``name`` is the parameter they came in by."""
     for wrong in values:
         if not isinstance(wrong, str):
             raise TypeError(

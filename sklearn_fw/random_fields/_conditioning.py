@@ -97,7 +97,7 @@ class Naming:
         labels : array-like of shape (n_variables,), integer
             State of each variable.
         """
-        labels = self.complete(self._check_labelling(labels, "labels"))
+        labels = self.complete(self._check_labeling(labels, "labels"))
         n_states, names, state_names = self._all
         states = zip(names or range(len(labels)), state_names or map(range, n_states), labels)
         return {key: found[state] for key, found, state in states}

@@ -19,7 +19,7 @@ from ._choice import Inference, Request
 from ._fields import FactorGraph, PairwiseMRF
 from ._files import load_uai
 from ._learning import ForestRows, MRFLearner, check_learned, check_states
-from ._map import allowed_labelling
+from ._map import allowed_labeling
 from ._objective import Products
 
 
@@ -79,7 +79,7 @@ class MarginalsEstimator(CallbackSupportMixin, DensityMixin, Estimator):
 
     def _infer_any(self, field, learned=None, tasks=None):
         """`infer`, by way of a field of pairs where it takes nothing else."""
-        known = None if self._finds_allowed else allowed_labelling(field, 0.5)
+        known = None if self._finds_allowed else allowed_labeling(field, 0.5)
         name, inferred = f"{type(self).__name__}.infer", field
         if not (self.takes_factors or isinstance(field, PairwiseMRF)):
             merged = field.merge()
@@ -94,7 +94,7 @@ class MarginalsEstimator(CallbackSupportMixin, DensityMixin, Estimator):
             lower = Products(field).bound(marginals[: field.node_start[-1]])
             inference.marginals, inference.lower = marginals, max(inference.lower, lower)
         if inference.lower == -np.inf and not self._finds_allowed:
-            known = allowed_labelling(field) if known is None else known
+            known = allowed_labeling(field) if known is None else known
             if known is not None:
                 inference.lower = Products(field).above(known)[1]
         return inference

@@ -43,7 +43,7 @@ class ExactMarginals(MarginalsEstimator):
     See Also
     --------
     TRWMarginals : Bounds on log Z for graphs that are too wide.
-    Elimination : The algorithm, with best labelings too.
+    Elimination : The algorithm, also for MAP inference.
 
     Notes
     -----

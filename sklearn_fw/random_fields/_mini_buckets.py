@@ -47,7 +47,7 @@ class MiniBucketMarginals(MarginalsEstimator):
         Passes; each sums up twice, for the bound and for the beliefs.
     time_limit : float, default=None
         Seconds, learning included. Tables are smaller than ``max_table_size`` where a pass would
-        take too long; where there is no time for any, the bound is that of single tables.
+        take too long; without time for any, the bound is that of single tables.
     learner : MRFLearner or None, default=None
         For tables: how the field is learned. None is ``MRFLearner()``.
     verbose : int, default=0
@@ -281,7 +281,7 @@ class MiniBuckets:
         return float(bound), [np.exp(t - total) for t, total in zip(self.given, sums)]
 
     def upper_bound(self):
-        """Log Z from above, with the shifts of the moment; without the constant."""
+        """Log Z from above, with the current shifts; without the constant."""
         self._in_time()
         self._tables = [*self.given, *[None] * len(self._buckets)]
         for bucket in self._buckets:

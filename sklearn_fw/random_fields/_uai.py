@@ -254,8 +254,8 @@ def write_solution(solution, path, kind):
     path = check_path(path)
     if check.is_auto(kind):
         is_number = not isinstance(solution, list | tuple) and np.ndim(solution) == 0
-        is_labelling = not is_number and all(np.ndim(row) == 0 for row in solution)
-        kind = "PR" if is_number else "MAP" if is_labelling else "MAR"
+        is_labeling = not is_number and all(np.ndim(row) == 0 for row in solution)
+        kind = "PR" if is_number else "MAP" if is_labeling else "MAR"
     if kind == "PR":
         number = check.array(solution, "data", finite=True)
         if number.ndim:

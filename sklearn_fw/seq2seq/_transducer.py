@@ -124,8 +124,8 @@ class SeaRNNTransducer(CallbackSupportMixin, Estimator):
     of all known tokens.
 
     An update by "mle" takes T steps of the network per pair of length T. The other losses add about
-    T^2 A / 2 steps with A tokens tried. Costs are constants of an update. Where lengths are fixed
-    there is no token that ends outputs, unlike in the code of [1]_.
+    T^2 A / 2 steps with A tokens tried. Costs are constants of an update. Where lengths are fixed,
+    no token ends outputs, unlike in the code of [1]_.
 
     References
     ----------

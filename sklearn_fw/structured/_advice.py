@@ -40,7 +40,7 @@ def warn_of_oracle(blocks):
 
 
 def warn_of_budget(svm, status, other_help):
-    """A ConvergenceWarning with numbers, unless the end was reached or asked for."""
+    """A ConvergenceWarning with numbers, unless the fit converged or ``tol=0``."""
     if status not in (Status.MAX_ITER, Status.TIME_LIMIT) or svm.tol_ == 0:
         return
     gap, objective, n_iter = svm.dual_gap_, abs(svm.objective_), svm.n_iter_

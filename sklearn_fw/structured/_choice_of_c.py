@@ -237,7 +237,7 @@ def _first_of(chosen, n_nodes, rng):
 
 
 def _n_passes(blocks, n_nodes):
-    """Passes over so many nodes for one candidate; 0 where there is no time for enough of them.
+    """Passes over ``n_nodes`` nodes for one candidate; 0 without time for enough of them.
 
     Smooth losses get a whole fit, as likelihoods far from the optimum are uninformative.
     """

@@ -32,7 +32,7 @@ class LatentStructuredSVM(StructuredSVM):
 
     where the loss L depends on labels alone, and not on nodes without a label. Choose it where one
     label has several appearances (a class of several shapes), where nodes have no label at all
-    (hidden nodes), or where only some nodes of a sample were labelled.
+    (hidden nodes), or where only some nodes of a sample are labeled.
 
     Parameters
     ----------
@@ -240,7 +240,7 @@ class LatentStructuredSVM(StructuredSVM):
 
     def score(self, X, y, sample_weight=None):
         check_is_fitted(self)
-        return super().score(X, *self.model_.labelled(y, sample_weight))
+        return super().score(X, *self.model_.labeled(y, sample_weight))
 
     def _path_class(self):
         raise TypeError("LatentStructuredSVM has no path: its objective is not convex")

@@ -166,7 +166,7 @@ class StructuredPath(RegularizationPath):
         return j >= 0 and value <= self.values_[j] * (1 + TOUCH)
 
     def _on_path(self, value):
-        """Values as a vector; refuses those that the path says nothing about."""
+        """Values as a vector; refuses those outside of the path."""
         name, start, end = self.param_name, self.start_, self.end_
         values = np.atleast_1d(check.array(value, name, finite=None))
         if values.ndim != 1:

@@ -1,4 +1,4 @@
-"""Calibration functions: what a small excess of the surrogate says of the task loss."""
+"""Calibration functions: excess task loss bounded by excess surrogate loss."""
 
 from collections import namedtuple
 
@@ -455,8 +455,8 @@ class _PairPrograms:
 
     Scores are ``f = U v - P_F L q`` with the orthonormal basis U of the space and L of largest
     entry one. In the coordinates ``v / sqrt(k)`` and, times the root of `PROXIMITY`, those of q in
-    the simplex, every round of the proximal-point method asks for the point of a polyhedron nearest
-    to another one, which nonnegative least squares finds.
+    the simplex, every round of the proximal-point method projects a point onto a polyhedron by
+    nonnegative least squares.
     """
 
     def __init__(self, space, among):

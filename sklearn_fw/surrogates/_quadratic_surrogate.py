@@ -195,7 +195,7 @@ class QuadraticSurrogateClassifier(ClassifierMixin, Estimator):
         y : array-like of shape (n_samples,) or (n_samples, n_labels)
             Labels.
         sample_weight : array-like of shape (n_samples,) or None, default=None
-            Factors of the losses; a whole number counts as so many copies.
+            Factors of the losses; an integer n counts as n copies.
 
         Returns
         -------
@@ -233,7 +233,7 @@ class QuadraticSurrogateClassifier(ClassifierMixin, Estimator):
         return size
 
     def _embed(self, y):
-        """Outputs and targets of least squares; sets what says which outputs there are."""
+        """Outputs and targets of least squares; sets the fitted attributes of the outputs."""
         if sp.issparse(y):
             y = y.toarray()
         if y.ndim == 2 and y.shape[1] == 1:

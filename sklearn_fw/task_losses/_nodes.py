@@ -169,8 +169,8 @@ class MatrixLoss(_SumOverNodes):
 class BlockLoss(_SumOverNodes):
     """Labels in the wrong block count fully, those in the right block little or not at all.
 
-    Choose it where classes have parents: the wrong species is no mistake, or a small one, if the
-    genus is right.
+    Choose it where classes have parents: the wrong species costs little or nothing if the genus is
+    right.
 
     Parameters
     ----------
@@ -258,7 +258,7 @@ class OverlapLoss(TaskLoss):
     """One minus intersection over union of the nodes that have a positive label.
 
     The value is ``1 - |A and B| / |A or B|`` with the sets A and B of truly and of supposedly
-    positive nodes, and 0 if both are empty. It is no sum over nodes. Models train with the bound
+    positive nodes, and 0 if both are empty. It is not a sum over nodes. Models train with the bound
     ``(missed + false) / |A|``, where 1 stands for an empty A: it is exact without false positives.
 
     Parameters

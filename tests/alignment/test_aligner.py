@@ -304,7 +304,7 @@ def test_a_truth_of_other_names_is_refused(films):
 
 
 def test_a_seed_scores_what_it_adds_and_its_neighbours_gain():
-    """Two seeds that are neighbours: the second alone has the graph term, once per pair."""
+    """Two seeds that are neighbors: the second alone has the graph term, once per pair."""
     links = [("a", "r", "b"), ("a", "s", "b"), ("b", "r", "c")]
     kb = KnowledgeBase(links, labels={"a": "one", "b": "two"})
     model = KnowledgeBaseAligner(alpha=1.0, threshold=0.0).fit(kb, kb)

@@ -28,7 +28,7 @@ DOMAINS = {
     "perfect": lambda: domains.Matchings(nx.complete_bipartite_graph(3, 3), perfect=True),
     "assignments": lambda: domains.BipartiteMatchings((3, 3)),
     "trees": lambda: domains.SpanningTrees([(0, 1), (1, 2), (0, 2), (2, 3)], 4),
-    "labellings": lambda: domains.MarginalPolytope([2, 2, 2], [(0, 1), (1, 2), (0, 2)]),
+    "labelings": lambda: domains.MarginalPolytope([2, 2, 2], [(0, 1), (1, 2), (0, 2)]),
     "product": lambda: domains.Product(domains.NuclearNormBall((2, 3)), domains.L1Ball(2)),
 }
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from _mrf_references import enumerate_scores, random_graph
 from sklearn_fw.random_fields import ExactMarginals, FactorGraph, PairwiseMRF
 
-NOTHING = "potentials of -inf forbid every labelling"
+NOTHING = "potentials of -inf forbid every labeling"
 
 
 def test_scores_are_sums_of_factors(rng):

@@ -3,7 +3,7 @@
 Node v leaves through its bucket: the table of everything that joins v to its *scope*, the neighbors
 that v has left then, fill edges included. Its *message* is the maximum or the sum of this table
 over the states of v, and enters the bucket of the scope's node that leaves next, its parent.
-Walking the buckets back turns messages into max-marginals, marginals, a best labeling or samples.
+Walking the buckets back turns messages into max-marginals, marginals, a MAP labeling or samples.
 
 Tables are built for one state of v at a time, from the fast end of the scope to the slow one: a
 table on the first j nodes is repeated for every state of node j. All of it costs about twice its

@@ -1,4 +1,4 @@
-"""Iterated local search for best labelings of any graph, with trees as neighborhoods.
+"""Iterated local search for MAP labelings of any graph, with trees as neighborhoods.
 
 The arrays of a graph are those of `message_passing.py`. Where potentials are ``-inf`` they must
 have been replaced by large finite penalties: sums are kept up to date by differences here.

@@ -192,7 +192,7 @@ def _offer(pool, first, last, loss, origin, place, state):
 
 @njit
 def tree_departures(edges, edge_table, tables, messages, limit, losses, labels):
-    """The best labelings, after `tree_argmax` has left the first one in ``labels[0]``.
+    """The top labelings, after `tree_argmax` has left the first one in ``labels[0]``.
 
     ``labels`` (k, n_nodes) receives the others and ``losses`` (k,) what they lack of the first one,
     ascending; only those that lack less than ``limit`` are looked for. Returns how many there are.
@@ -269,7 +269,7 @@ def _from_the_roots(edges, edge_table, n_nodes):
 
 @njit
 def tree_top_k(scores, edges, edge_table, tables, k):
-    """The k best labelings in descending order: (values (m,), labels (m, n_nodes)), m <= k.
+    """The top k labelings in descending order: (values (m,), labels (m, n_nodes)), m <= k.
 
     Costs what `tree_argmax` and `tree_departures` cost.
     """

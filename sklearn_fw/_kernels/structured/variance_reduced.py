@@ -66,7 +66,7 @@ def _mix_best(parts, w, i, smoother, scratch, point):
     """Smoothed maximum of H_i over the best outputs, for forests without a cost of whole outputs.
 
     Returns the smoothed and the plain maximum, the expected loss, whether the last output counts,
-    and how often best outputs were asked for.
+    and the number of calls for best outputs.
     """
     mu, n_best, n_calls = smoother.mu, smoother.n_best, 1
     oracle = scratch.oracle

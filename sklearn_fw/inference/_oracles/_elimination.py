@@ -12,7 +12,7 @@ from ..._core.packed import starts_of
 from ..._core.scores import arrays_of, check_sums, expect_scores
 from ..._kernels import lazy
 from ._adjacency import PlanCache, count_states
-from ._exact import GibbsInference, normalised
+from ._exact import GibbsInference, normalized
 
 elimination_plan = lazy("graphs.elimination_plan")
 elimination = lazy("graphs.elimination")
@@ -159,7 +159,7 @@ class Elimination(GibbsInference):
     spans more than a factor of e^600.
 
     `top_k` divides the labelings into parts by max-marginals [2]_: up to two calls of
-    `max_marginals` and one of `argmax` for each of the k. Of several best labelings the node that
+    `max_marginals` and one of `argmax` for each of the k. Among equal labelings the node that
     leaves last takes its lowest state, then the one before it, and so on. A call raises a
     TimeoutError when `time_left` ends.
 
@@ -343,7 +343,7 @@ class FactorElimination:
             back = walk.messages[:start]
             is_product = walk.mode == elimination.PRODUCT
             belief = forth * back if is_product else np.exp(forth + back)
-        return normalised(node[: self.n_nodes], "states"), self._unload(belief), value
+        return normalized(node[: self.n_nodes], "states"), self._unload(belief), value
 
     def argmax(self):
         """(labels, value), one of the best; -inf if nothing is allowed."""

@@ -206,7 +206,7 @@ class MILP(GraphOracle):
         subject to  sum mu_t = 1, mu_e 1 = mu_a, mu_e^T 1 = mu_b, mu >= 0, mu_t integral
 
     Choose it for graphs with cycles and up to some hundred nodes where the answer must be
-    certified. With a time limit the best labeling found so far comes with a bound.
+    certified. With a time limit it returns the incumbent with a bound.
 
     Parameters
     ----------
@@ -394,7 +394,7 @@ class LPRelaxation(GraphOracle):
         solution = self._solve(scores)
         if solution is None:
             raise ValueError(
-                "every labelling is forbidden: the local polytope has no vertex without a state "
+                "every labeling is forbidden: the local polytope has no vertex without a state "
                 "or pair of score -inf"
             )
         node, edge, bound, _ = solution

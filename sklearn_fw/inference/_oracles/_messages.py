@@ -53,7 +53,7 @@ class TRWS(GraphOracle):
     ----------
     .. [1] V. Kolmogorov, "Convergent tree-reweighted message passing for energy minimization", IEEE
        TPAMI 28(10), 1568-1583, 2006: its implementation with monotonic chains. Messages are not
-       normalised here, which changes nothing but makes the bound the sum of the nodes' maxima.
+       normalized here, which changes nothing but makes the bound the sum of the nodes' maxima.
     .. [2] M. J. Wainwright, T. S. Jaakkola and A. S. Willsky, "MAP estimation via agreement on
        trees: message-passing and linear programming", IEEE TIT 51(11), 3697-3717, 2005.
 
@@ -191,7 +191,7 @@ class MaxProduct(GraphOracle):
     Attributes
     ----------
     exact : bool
-        False: ``upper_bound`` is always inf, for there is no bound that holds with cycles.
+        False: ``upper_bound`` is always inf, for no bound holds with cycles.
 
     See Also
     --------
@@ -251,8 +251,8 @@ logger = logging.getLogger("sklearn_fw")
 class BranchAndBound(GraphOracle):
     """Best labeling of any graph, by depth-first search with tree-reweighted bounds.
 
-    Maximizes the score of `PairwiseScores` exactly; with a budget it returns the best labeling
-    found and a bound on all others. Choose it for graphs with cycles whose tree-width is too large
+    Maximizes the score of `PairwiseScores` exactly; with a budget it returns the incumbent
+    and a bound on all others. Choose it for graphs with cycles whose tree-width is too large
     for elimination, and to close or reduce a gap that `TRWS` leaves.
 
     Parameters
@@ -282,7 +282,7 @@ class BranchAndBound(GraphOracle):
     Notes
     -----
     A subproblem has some states forbidden. Its iterations bound every state of every node, and
-    forbid states that cannot improve on the best labeling so far, which begins as that of `ICM`
+    forbid states that cannot improve on the incumbent, which begins as that of `ICM`
     from ``start``. The node with most score at stake on edges to undecided nodes (sum of standard
     deviations of tables) is divided: its most promising state is fixed in the first subproblem and
     forbidden in the second.
@@ -338,7 +338,7 @@ class BranchAndBound(GraphOracle):
 
 
 class _Search:
-    """The best labeling so far and the parts of the problem that may hold better ones."""
+    """The incumbent and the parts of the problem that may hold better ones."""
 
     def __init__(self, scores, plan, start):
         self.incumbent = Incumbent(scores, plan, start)

@@ -56,8 +56,8 @@ class BestOf(Oracle):
 
     Notes
     -----
-    The cost is that of all oracles up to the first exact answer. Each begins with the best labeling
-    known. An oracle that refuses the graph ends the call with its error.
+    The cost is that of all oracles up to the first exact answer. Each begins with the
+    incumbent. An oracle that refuses the graph ends the call with its error.
 
     References
     ----------

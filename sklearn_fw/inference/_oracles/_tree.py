@@ -58,7 +58,7 @@ class TreeMaxProduct(GibbsInference):
     lowest, and so does every other node given its parent's state.
 
     Marginals take at most one more pass and are stable for scores of any size. `top_k` departs from
-    the best labeling at one node after the other [2]_, in time n_nodes * (n_states + k) for each of
+    the MAP labeling at one node after the other [2]_, in time n_nodes * (n_states + k) for each of
     the k.
 
     References

@@ -132,7 +132,7 @@ class FrankWolfe(IterativeMethod):
         return None
 
 
-class Minimisation(FrankWolfe):
+class Minimization(FrankWolfe):
     """Minimize a smooth function over a domain.
 
     For the rule "exact", ``objective(x) -> (value, gradient)`` has a method

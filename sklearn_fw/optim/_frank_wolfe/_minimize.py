@@ -11,7 +11,7 @@ from ..domains._base import UnitAtom, check_domain, warn_if_round
 from ..domains._sets import ConvexHull
 from ..domains._spectral import is_matrix
 from ..objectives import Objective, is_quadratic, knows_lines
-from ._core import Minimisation
+from ._core import Minimization
 from ._corrective import Correction, QuadraticCorrection, ScanRun, can_scan
 from ._steps import named_rule
 
@@ -72,7 +72,7 @@ def minimize_frank_wolfe(
         Curvature constant, at least ``2 (f(y) - f(x) - <f'(x), y - x>) / c^2`` for all
         ``y = x + c (s - x)``; None takes ``lipschitz`` times the squared diameter.
     convex : bool, default=True
-        False: line searches descend as far as a step with a guarantee, and the gap is no bound.
+        False: line searches descend as far as a step with a guarantee; the gap is not a bound.
     lmo_accuracy : float, default=1.0
         Fraction of the largest ``<f'(x), x - s>`` that the oracle reaches at least, by which the
         certificate is divided; not for atoms with a ``bound``.
@@ -156,7 +156,7 @@ def minimize_frank_wolfe(
         if accuracy == 1.0 and can_scan(objective, domain, step_size):
             options |= {"max_iter": max_iter, "is_watched": callback is not None}
         options["measures"] = callable(step_size)
-        make = ScanRun if "max_iter" in options else Minimisation
+        make = ScanRun if "max_iter" in options else Minimization
         run = make(objective, domain, variant=variant, rule=rule, **options)
     with time_budget(time_limit):
         if is_free and isinstance(run, ScanRun) and convex and len(run.image) <= LARGE:

@@ -261,7 +261,7 @@ class Run(IterativeMethod):
 
 
 def proven_share(engine, overlap):
-    """The share of 1 / L for which linear convergence is proven with so many steps at once.
+    """The share of 1 / L for which linear convergence is proven with steps in parallel.
 
     With tau steps that overlap and a share Delta of the rows at the most frequent column it is
     ``1 / (32 (1 + tau sqrt(Delta)) xi)`` with ``xi = sqrt(1 + min(1 / sqrt(Delta), tau) / (8

@@ -316,7 +316,7 @@ class DualRun(SagaRun):
     def _estimate(self, sums):
         concave, losses = sums
         value, conjugate = self.engine.fenchel()
-        dual = concave - conjugate + self.engine.recentre()
+        dual = concave - conjugate + self.engine.recenter()
         scale = self.problem.total_weight
         self.estimated = self.caution * self._behind(dual) / scale
         return {"objective": (losses + value) / scale, "dual_gap": self.estimated}
@@ -390,7 +390,7 @@ class DualEngine:
             self.v[columns.hot_place] = team.base + team.published.sum(axis=0)
         return done
 
-    def recentre(self):
+    def recenter(self):
         """Pull the intercept to where it is now; returns the dual value that it added so far."""
         if not self.problem.fit_intercept:
             return 0.0

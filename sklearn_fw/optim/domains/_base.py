@@ -28,7 +28,7 @@ class Atom(ABC):
     key : hashable
         Equal for equal points and different for others.
     value : float or None
-        What the oracle that gave it found for ``<gradient, atom>``; None says nothing.
+        The oracle's value of ``<gradient, atom>``; None if it has none.
     bound : float or None
         What no point of the set falls below, ``-inf`` if nothing is known. None promises that the
         atom itself is the lowest.

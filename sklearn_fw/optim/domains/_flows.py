@@ -47,7 +47,7 @@ class DagPaths(_Network):
     several films, are a `Product`. The oracle is dynamic programming in the order of the graph, one
     look at each edge, compiled. Of equal paths each node prefers the first edge that leads to it,
     and the end the first node in the order of the program. `contains` is a linear program for
-    points of nodes that are no paths.
+    points of nodes that are not paths.
 
     Parameters
     ----------
@@ -259,7 +259,7 @@ class Flows(_Network):
         return float(np.linalg.norm(self._limit))
 
     def _flow(self, cost):
-        """An optimal flow with the prices of nodes; None if there is no flow at all."""
+        """An optimal flow with the prices of nodes; None if no flow exists."""
         from scipy.optimize import linprog
 
         names = "dual_feasibility_tolerance", "primal_feasibility_tolerance"

@@ -66,7 +66,7 @@ class MarginalPolytope(_Marginals):
     edges : array-like of shape (n_edges, 2), integer, or None
         Nodes joined by each edge, whose table has a row for each state of the first. None for none.
     oracle : str, object or callable, default="auto"
-        Finds best labelings, see `sklearn_fw.inference`. "auto" is message passing on graphs
+        MAP solver, see `sklearn_fw.inference`. "auto" is message passing on graphs
         without cycles and elimination on others.
 
     Attributes

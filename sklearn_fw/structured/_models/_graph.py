@@ -8,7 +8,7 @@ import scipy.sparse as sp
 from ..._core import check
 from ..._core.packed import starts_of
 from ..._core.scores import as_array, integers
-from ._labelled import LabelledParts
+from ._labeled import LabelledParts
 from ._parts import MIRRORS, Sample
 from ._ragged import is_graph, labels_in, n_dims
 

@@ -83,7 +83,7 @@ class GraphCutModel(GraphModel):
 
     Examples
     --------
-    Four cells in a ring; neighbors that look alike want one label.
+    Four cells in a ring; neighbors with equal features tend to share a label.
 
     >>> import numpy as np
     >>> from sklearn_fw import StructuredSVM

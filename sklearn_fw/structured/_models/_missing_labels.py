@@ -24,7 +24,7 @@ def with_masks(y, missing_label, is_table):
     return outputs if any(map(_is_incomplete, outputs)) else y
 
 
-def unlabelled(y, is_table):
+def unlabeled(y, is_table):
     """Whether each sample is without a label; None where no label is missing."""
     if is_table:
         return np.ma.getmaskarray(y).reshape(len(y), -1).all(axis=1) if np.ma.is_masked(y) else None

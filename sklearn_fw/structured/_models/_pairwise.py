@@ -76,7 +76,7 @@ class PairwiseModel(ScoredModel):
         return self._training_loss.decomposes
 
     def _about_nodes(self, X):
-        """Kind and weight of every node of some inputs; None where all are alike."""
+        """Kind and weight of every node of some inputs; None where all are equal."""
         return None, None
 
     def _kinds_in(self, y):
@@ -189,7 +189,7 @@ class PairwiseModel(ScoredModel):
         return True
 
     def _can(self, ability, oracle):
-        """Whether an oracle can be asked for something; marginals of single nodes need none."""
+        """Whether an oracle has a method; marginals of single nodes need none."""
         is_single = ability == "marginals" and self._is_single
         return is_single or callable(getattr(checked(oracle), ability, None))
 

@@ -73,7 +73,7 @@ class Units(NamedTuple):
 
 
 def units_for(model, X, weight, scale, edge_scale, is_natural):
-    """`Units` for the parameters of an estimator; ``is_natural`` says what "auto" stands for."""
+    """`Units` for the parameters of an estimator; ``is_natural`` is the value of "auto"."""
     rows = model._stack(X)
     columns = Columns.of(rows, weight)
     if check.is_auto(scale) and is_natural:
@@ -176,5 +176,5 @@ def warn_of_scale(model, X):
 
 
 def _size(model, size):
-    """`SIZE` where sizes do not matter, or are no numbers to go by."""
+    """`SIZE` where sizes do not matter, or are zero or infinite."""
     return size if model.n_tables_ and 0.0 < size < np.inf else SIZE

@@ -95,8 +95,8 @@ class Problem:
 
     - ``top_answers(i, w, k)``: at most k answers, best first; ``mix(i, answers, weights)``: their
       `Mixture`,
-    - ``keep(answers)`` of a sweep as vertices of probability zero, where there is no room in place
-      of the worst of these; ``kept(slots)``: vertices in the form of the answers of a sweep,
+    - ``keep(answers)`` of a sweep as vertices of probability zero, in place of the worst of these
+      where memory is full; ``kept(slots)``: vertices in the form of the answers of a sweep,
     - ``sweep(w, augmented)``: without the loss if not ``augmented``; ``currents()`` of a sweep at
       the iterate, without oracle calls,
     - ``vertex_of(answers)``: (v_s, l_s) of the vertex of the whole domain,
@@ -108,7 +108,7 @@ class Problem:
     workers = None  # what asks oracles, where passes are not compiled
     n_labels = 1.0
     n_nodes = None  # of all samples; None where outputs have none
-    surrogate = HINGE  # what solvers minimise the mean of
+    surrogate = HINGE  # what solvers minimize the mean of
     single = False  # whether every output is one class, and compiled code finds the best
 
     def __init__(self, weight, n_weights, max_loss):

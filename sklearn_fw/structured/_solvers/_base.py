@@ -78,7 +78,7 @@ class Solver(Parameterized):
       ``exp(H_i(y; w) / temperature)``, for oracles with marginals; its ``value`` is the smoothed
       maximum, and it has ``loss`` (expected) and ``entropy``,
     - ``smoothed_sweep(w, temperature, loss_weight=1.0, mean=False)``: the same for all samples, as
-      arrays ``value``, ``loss`` and ``entropy``, with ``mean = sum_i p_i E[psi_i]`` if asked for,
+      arrays ``value``, ``loss`` and ``entropy``, and on request ``mean = sum_i p_i E[psi_i]``,
     - ``certify_smoothed(w)``: from such a pass, ``primal``, ``gradient``, ``dual`` and ``gap`` of
       the objective with the smooth surrogate at any w,
     - ``add_to(i, answer, factor, out)``: ``out += factor psi_i``,
@@ -343,7 +343,7 @@ class BestPointMethod(IterativeMethod):
         return numbers(self, self.blocks, self.gap)
 
     def breakpoint(self):
-        """The best point in the ball of the moment."""
+        """The best point in the current ball."""
         if not self.blocks.certified:
             raise ValueError(
                 "a path over radii needs an oracle that is exact or bounds the scores of answers"

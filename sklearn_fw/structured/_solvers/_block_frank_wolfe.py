@@ -255,7 +255,7 @@ class _BlockMethod(DualMethod):
         return numbers(self.last, blocks, estimate)
 
     def _warn_negative(self, certificate):
-        """Once, and not where answers have no bounds: those claim nothing, and the fit says so."""
+        """Once, and not where answers have no bounds: the fit then warns anyway."""
         small = -1e-5 * max(1.0, abs(certificate.primal))
         if self.warned or self.blocks.n_unbounded or certificate.gap >= small:
             return

@@ -135,7 +135,7 @@ class Casimir(Solver):
 class Schedule:
     """mu_k and kappa_k for k = 1, 2, ..., alpha_0 and the steps of alpha.
 
-    ``mu`` and ``kappa`` are those to begin with; without ``kappa`` there is no momentum.
+    ``mu`` and ``kappa`` are those to begin with; without ``kappa`` no momentum is used.
     """
 
     def __init__(self, name, mu, kappa, lam):
@@ -154,7 +154,7 @@ class Schedule:
         return self.kappa * k if self.adapts and not self.strong else self.kappa
 
     def momentum_of(self, k):
-        """beta_k, after which alpha is alpha_k; to be asked for k = 1, 2, ... in turn.
+        """beta_k, after which alpha is alpha_k; to be called for k = 1, 2, ... in turn.
 
         With ``r = kappa + lam``, alpha_k is the positive root of equation 27 of Pillutla et al.,
         ``a^2 r_next = (1 - a) alpha^2 r + a lam``, without cancellation; beta is equation 29.
@@ -316,7 +316,7 @@ class _CasimirMethod(BestPointMethod):
         return np.minimum(places, len(self.probabilities) - 1)
 
     def _walk(self, n_steps, kappa):
-        """Mean of the later iterates of a walk, which begins anew where its step is rejected."""
+        """Mean of the later iterates of a walk, which begins again where its step is rejected."""
         pieces = np.array_split(self._draw(n_steps), min(PIECES, n_steps))
         least = 0.0  # calm pieces do not make steps long again that a later piece rejected
         for _ in range(MOST_REJECTED):

@@ -122,7 +122,7 @@ class _Planes:
         self.answers.append(answers)
 
     def remove_idle(self, most):
-        """Forget planes that had no dual variable for so many solutions."""
+        """Remove planes that had no dual variable for more than ``most`` solutions."""
         self.idle = np.where(self.alpha > 0.0, 0, self.idle + 1)
         kept = self.idle <= most
         kept[:2] = True
@@ -212,7 +212,7 @@ class _OneSlackMethod(BestPointMethod):
         return blocks.kept(slots) if enough else None
 
     def certify(self):
-        """n oracle calls at the point of the moment."""
+        """n oracle calls at the current point."""
         blocks, w = self.blocks, self.w
         self.dual = max(self.dual, blocks.dual_value(*self.planes.mean()))
         blocks.n_unbounded = 0

@@ -19,7 +19,7 @@ KEPT = 0.5
 class SaddlePointFrankWolfe(Solver):
     """Structured SVM with a bound on the norm of the weights instead of a ridge: sparse models.
 
-    Minimises the mean structured hinge over a ball, as a saddle point between the weights and the
+    Minimizes the mean structured hinge over a ball, as a saddle point between the weights and the
     mean feature difference v and loss l of mixtures of outputs, both moved by Frank-Wolfe steps of
     one common size::
 

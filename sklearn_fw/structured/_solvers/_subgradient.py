@@ -57,7 +57,7 @@ class _PrimalMethod(IterativeMethod):
         return 2.0 * total / (self.lam * k * (k + 1.0)) if self.subgradient else total / k
 
     def certify(self):
-        """Primal objective at the weights; there is no gap."""
+        """Primal objective at the weights, without a gap."""
         w = self.weights()
         sweep = self.blocks.sweep(w)
         self.primal = float(0.5 * self.lam * (w @ w) + self.blocks.weight @ sweep.hinge)
