@@ -48,7 +48,7 @@ def _flatten(y, name):
     parts = [part.ravel() for part in parts if part.size]
     dates = kinds & set("mM")
     if dates and len(kinds) > 1:
-        raise ValueError(f"{name} holds dates beside other labels: use one kind")
+        raise ValueError(f"{name} mixes dates with other labels: use one kind")
     if len(kinds) > 1:  # numpy would turn numbers beside text into text
         parts = [part.astype(object) for part in parts]
     return (np.concatenate(parts) if parts else []), shapes
@@ -111,7 +111,7 @@ def links_of(y, name, shape=None):
     """
     if _is_list(y):
         try:
-            if bytes in map(type, y):  # two bytes are no pair
+            if bytes in map(type, y):  # two bytes are not a pair
                 raise TypeError
             pairs = np.array(sorted({(j, k) for j, k in y}))
         except (TypeError, ValueError):

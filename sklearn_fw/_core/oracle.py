@@ -287,7 +287,7 @@ def check_argmax(labels, value, upper_bound, scores, name, *, strict):
     if strict or math.isnan(value):
         _check_value(value, found, name)
     elif not _agree(value, found):
-        value = found  # the labels say what they are worth
+        value = found  # the score of the labels is exact
     if upper_bound is None:
         upper_bound = math.inf
     upper_bound = _number(upper_bound, f"the upper_bound that {name} returned")

@@ -366,7 +366,7 @@ class KnowledgeBaseAligner(Estimator):
             try:
                 codes.append(kb._codes[e])
             except (KeyError, TypeError):
-                raise ValueError(f"{name}: {e!r:.60} is no entity of side {side + 1}") from None
+                raise ValueError(f"{name}: {e!r:.60} is not an entity of side {side + 1}") from None
         return codes
 
     def score_samples(self, pairs):

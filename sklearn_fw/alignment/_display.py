@@ -8,7 +8,7 @@ from .._core import check
 from .._core.figures import Display, check_fitted, check_vectors
 from ._aligner import KnowledgeBaseAligner
 
-MOST_LETTERS = 40  # of a name beside its bar
+MOST_LETTERS = 40  # of a name next to its bar
 
 
 class MatchEvidenceDisplay(Display):

@@ -352,13 +352,13 @@ def _read_triples(path):
             try:
                 line = file.readline()
             except Exception as error:  # of the kinds EOFError, zlib.error, BadGzipFile
-                raise damage(path, f"is no intact gzip file ({error})", line=number) from None
+                raise damage(path, f"is not an intact gzip file ({error})", line=number) from None
             if not line:
                 return
             try:
                 triple = _parsed(line.decode("utf-8"))
             except ValueError as error:  # of which those of an encoding are a kind
-                raise damage(path, f"is no N-Triple in UTF-8 ({error})", line=number) from None
+                raise damage(path, f"is not an N-Triple in UTF-8 ({error})", line=number) from None
             if triple is not None:
                 yield triple
 

@@ -362,7 +362,7 @@ def _check_sequences(sequences):
 def _check_tokens(tokens, name):
     for token in tokens:
         if check.is_missing(token):
-            raise ValueError(f"{name} holds {token!r}, which is no token")
+            raise ValueError(f"{name} holds {token!r}, which is not a token")
         try:
             hash(token)
             is_token = type(token).__eq__ is not object.__eq__ or isinstance(token, Enum)

@@ -308,9 +308,9 @@ class Rounding:
             n, step = rng.randint(len(lengths)), rng.randint(K)
             row = rng.randint(lengths[n])
             place = np.searchsorted(np.delete(self.slots.reshape(-1, K)[n], step), row)
-            alike = root @ root[starts[n] + row]  # the answers of a classifier of this row alone
-            alike /= max(alike[starts[n] + row], np.finfo(float).tiny)
-            moved = np.insert(np.delete(answers, step, axis=1), place, alike, axis=1)
+            near = root @ root[starts[n] + row]  # the answers of a classifier of this row alone
+            near /= max(near[starts[n] + row], np.finfo(float).tiny)
+            moved = np.insert(np.delete(answers, step, axis=1), place, near, axis=1)
             before, found = self.value, self._descend(moved, 6)
             n_failures, n_moves = n_failures + 1, n_moves + 1
             if self.value < before:

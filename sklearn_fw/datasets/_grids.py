@@ -101,7 +101,7 @@ def make_snakes(
     n_samples=200, length=10, n_test=100, margin=0, *, form="grid", random_state=None,
     return_X_y=False,
 ):  # fmt: skip
-    """Pictures of snakes whose cells have to be numbered from head to tail.
+    """Images of snakes whose cells have to be numbered from head to tail.
 
     A snake is a walk that never meets itself. The color of each of its cells is the direction to
     the next one (for the last one, of the last step), and the label of a cell is its number, 0 for
@@ -118,7 +118,7 @@ def make_snakes(
     margin : int, default=0
         Rows and columns of background around the snake, at least 0.
     form : {"grid", "graph", "edge_features"}, default="grid"
-        Pictures as arrays, or as graphs of neighboring cells for
+        Images as arrays, or as graphs of neighboring cells for
         `sklearn_fw.structured.GraphModel`, without or with features of edges.
     random_state : int, RandomState instance or None, default=None
         Source of the walks.
@@ -137,7 +137,7 @@ def make_snakes(
 
     Notes
     -----
-    Pictures are as large as their snake and its margin need.
+    Images are as large as their snake and its margin.
 
     References
     ----------

@@ -205,7 +205,7 @@ def _read_exact(path):
         if str(error).startswith(str(path)):
             raise
         line = getattr(error, "lineno", None)
-        raise damage(path, f"{MAPPING}: it is no JSON ({error})", line=line) from None
+        raise damage(path, f"{MAPPING}: it is not JSON ({error})", line=line) from None
     if not isinstance(content, dict) or not content:
         kind = type(content).__name__
         raise damage(path, f"{MAPPING}, but holds a {kind}" if content else "names no file")

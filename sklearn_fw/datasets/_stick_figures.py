@@ -114,13 +114,13 @@ def _maps(rng, pose, shape, noise, n_distractors):
 def _picture(pose, shape):
     """Sticks as ridges, a ring for the head."""
     rows, columns = np.arange(shape[0])[:, None], np.arange(shape[1])
-    picture = np.zeros(shape)
+    image = np.zeros(shape)
     for a, b in pose[EDGES].astype(np.float64):
         along = b - a
         length = along @ along or 1.0
         share = np.clip(((rows - a[0]) * along[0] + (columns - a[1]) * along[1]) / length, 0, 1)
         squares = (rows - a[0] - share * along[0]) ** 2 + (columns - a[1] - share * along[1]) ** 2
-        picture = np.maximum(picture, np.exp(-squares / 1.2))
+        image = np.maximum(image, np.exp(-squares / 1.2))
     head = pose[NAMES.index("head")]
     away = np.sqrt((rows - head[0]) ** 2 + (columns - head[1]) ** 2) - 2.5
-    return np.maximum(picture, np.exp(-(away**2)))
+    return np.maximum(image, np.exp(-(away**2)))

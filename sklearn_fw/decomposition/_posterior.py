@@ -79,8 +79,8 @@ def fit_prior(prior, mean_logs, n_steps=20):
 class TopicDistributions:
     """Dirichlet distributions of topics, for expected counts of words in them.
 
-    Their prior is symmetric, and its concentration is learned with them: topics that few documents
-    speak of are not taken to be as sharp as their counts. ``counts`` has shape (n_features, K).
+    Their prior is symmetric, and its concentration is learned with them: topics of few documents
+    are not taken to be as sharp as their counts. ``counts`` has shape (n_features, K).
     """
 
     def __init__(self, counts):

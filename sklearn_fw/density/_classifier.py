@@ -300,7 +300,7 @@ class KernelStudentTClassifier(LabelMixin, Estimator):
         return model.log_score(variance, exponent[:, None])
 
     def predict(self, X):
-        scores = self.joint_log_scores(X)  # first: it asks whether the model is fitted
+        scores = self.joint_log_scores(X)  # first: it checks that the model is fitted
         return self.classes_[scores.argmax(axis=1)]
 
     def predict_proba(self, X):

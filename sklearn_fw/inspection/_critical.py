@@ -136,7 +136,7 @@ class Box:
         known = "auto" if gradient == "exact" else gradient
         self.adapter = find_adapter(estimator, self.X, known, self.radius)
         self.labels = self.adapter.labels(self.X)
-        # Numbers of the predicted classes, and whether scores tell what is predicted.
+        # Numbers of the predicted classes, and whether scores determine predictions.
         self.target, self.sure, self.aim = None, False, self.labels
         self.scores = self.adapter.scores(self.X)
         if self.scores is not None:

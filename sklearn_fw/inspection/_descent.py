@@ -375,7 +375,7 @@ def _tell(n_iter, left, least, damping):
     """Warn of systems that were not solved."""
     if least <= 0.0:
         warn(
-            f"the objective is no minimum: it has curvature {least:.2g} in some direction with "
+            f"the objective is not at a minimum: it has curvature {least:.2g} in a direction with "
             f"damping={damping:g}, where conjugate gradients stopped at residual {left:.1g}; "
             f"take damping well above {damping - least:.2g}, or fit the estimator further",
             ConvergenceWarning,

@@ -10,7 +10,7 @@ from .._core.threads import parallel
 from .._core.warnings import warn
 from . import _classifiers as models
 
-# A pilot run ends after so many epochs, or when so many did not make it better.
+# A pilot run ends after this many epochs, or when this many did not make it better.
 MOST_EPOCHS = 200
 PATIENCE = 10
 LEAST_GAIN = 0.005

@@ -26,7 +26,7 @@ from ._path import PathModel, has_strength, param_name, zero_strength
 WIDE = 1e4, 1e-4
 # How much stronger than needed the strongest is: more than rounding.
 MARGIN = 1e-10
-# What `fit` says of its result and parts cannot say.
+# What is documented of the result of `fit`, but not of parts.
 CERTIFIED = (
     "converged_", "dual_gap_", "gradient_mapping_", "history_", "memory_drift_", "n_iter_",
     "n_updates_", "objective_", "status_", "step_size_",

@@ -30,7 +30,7 @@ TIGHT, LOOSE = {"regression": 1e-4, "classification": 1e-3}, 1e-2
 # Folds of a search for the radius, and the size of a table from which on one has to do.
 FOLDS, LARGE = 3, 2e6
 # The search begins at this share of the radius where the loss would be zero if it went on falling
-# as it begins, goes on by this factor, and ends after so many radii that are no better.
+# as it begins, goes on by this factor, and ends after this many radii without a better one.
 FIRST, FACTOR, RADII, PATIENCE = 0.25, 2.0, 14, 2
 # Share by which losses must differ to count as different.
 EQUAL = 5e-3
@@ -267,7 +267,7 @@ def _folds(objective, rng, chosen):
 
 
 class FrankWolfeClassifier(LinearClassifier, ConstrainedModel):
-    """Linear classifier with coefficients on a set that has a linear oracle, certified.
+    """Linear classifier with coefficients in a convex set, by Frank-Wolfe, certified.
 
     Minimizes, with weights s_i (``sample_weight`` times ``class_weight``, one by default)::
 
@@ -380,7 +380,7 @@ class FrankWolfeClassifier(LinearClassifier, ConstrainedModel):
 
 
 class FrankWolfeRegressor(LinearRegressor, ConstrainedModel):
-    """Linear regression with coefficients on a set that has a linear oracle, certified.
+    """Linear regression with coefficients in a convex set, by Frank-Wolfe, certified.
 
     Minimizes, with weights s_i (``sample_weight``, one by default)::
 

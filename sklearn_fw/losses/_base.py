@@ -1,4 +1,4 @@
-"""The base class of losses, what solvers ask of it, and the checks of a loss of a user.
+"""The base class of losses, its interface to solvers, and the checks of a loss of a user.
 
 A solver cannot notice that a derivative is wrong or that a loss is not convex: it would stop early
 or never, with a certificate that is none. Both show at a few hundred scores before a fit.
@@ -169,7 +169,7 @@ class Loss(Parameterized, ABC):
             found = function(y, z)
             if type(found) is np.ndarray and found.shape == (1,) and math.isfinite(found[0]):
                 return float(found[0])
-            return float(self._ask(method, y, z)[0])  # says what is wrong
+            return float(self._ask(method, y, z)[0])  # names the fault
 
         return call
 

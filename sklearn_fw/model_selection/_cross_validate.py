@@ -225,7 +225,7 @@ def _between(folds, n_jobs, n_values, options, kind):
     """Paths of the folds, judged between the ends that all of them have."""
     ends = f"{kind.param_name}_min", f"{kind.param_name}_max"
     shares = [fold.share if kind.of_sum else 1.0 for fold in folds]
-    # What is no number goes on to the path, which refuses it.
+    # Other values than numbers go on to the path, which refuses them.
     numbers = [end for end in ends if isinstance(options.get(end), Real)]
     numbers = [end for end in numbers if not isinstance(options[end], bool)]
     given = {end: check.number(options[end], end) for end in numbers}

@@ -44,7 +44,7 @@ def check_scorer(estimator, scoring):
     own = ", ".join(repr(name) for name in SCORERS)
     if not get_tags(estimator).input_tags.two_d_array:
         raise ValueError(
-            f"scoring={scoring!r} is no scorer of structured outputs: take one of {own}, a "
+            f"scoring={scoring!r} is not a scorer of structured outputs: take one of {own}, a "
             f"callable scoring(estimator, X, y), or None for one minus the mean task loss"
         )
     try:

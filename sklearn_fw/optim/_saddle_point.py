@@ -1,4 +1,4 @@
-"""Saddle points over sets known by linear oracles: of smooth functions, and of matrix games."""
+"""Saddle points over sets given by oracles: of smooth functions, and of matrix games."""
 
 import math
 from dataclasses import dataclass, fields, replace
@@ -393,7 +393,7 @@ def _need(constants, purpose, positive, known=("coupling",)):
 def _complete(constants, domain_x, domain_y):
     domains, found = (domain_x, domain_y), {}
     for name, domain in zip(("diameter_x", "diameter_y"), domains):
-        if getattr(constants, name) is None:  # else it is not asked for, since it can be costly
+        if getattr(constants, name) is None:  # else it is not computed, since it can be costly
             found[name] = getattr(domain, "diameter", None)
     if constants.set_convexity is None:
         found["set_convexity"] = min(getattr(domain, "strong_convexity", 0.0) for domain in domains)

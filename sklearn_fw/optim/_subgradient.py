@@ -301,7 +301,7 @@ FAMILIES = {"power", "polynomial"}
 
 # Factors below this are multiplied out before they underflow.
 SMALL = 1e-100
-# So many times the factor a, c leaves as many digits fewer to the average, a difference then.
+# This many times the factor a, c leaves as many digits fewer to the average, a difference then.
 FAR = 1e4
 
 

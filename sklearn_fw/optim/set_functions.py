@@ -283,7 +283,7 @@ class CutFunction(SubmodularFunction):
             size = check.integer(size, "size", 1)
         if sp.issparse(edges):
             if weights is not None or directed:
-                raise ValueError("weights and directed say nothing where edges are a matrix")
+                raise ValueError("weights and directed have no effect where edges are a matrix")
             edges, weights, size = _arcs_of(edges, size)
             directed = True
         else:
@@ -359,7 +359,7 @@ def as_submodular(function, size):
             f"function must be a SubmodularFunction or a callable with a mask, got {function!r}"
         )
     if size is None:
-        raise ValueError("size must be given: a callable does not say how many elements there are")
+        raise ValueError("size must be given: a callable has no number of elements")
     return _Called(function, check.integer(size, "size", 1))
 
 

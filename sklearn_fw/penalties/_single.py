@@ -50,7 +50,7 @@ class Penalty(Parameterized, ABC):
 
     def _bind(self, n_features):
         raise TypeError(
-            f"{type(self).__name__} is no penalty that solvers know: derive your own from "
+            f"{type(self).__name__} is not a penalty that solvers support: derive your own from "
             f"GroupSeparable and write group_value and group_prox"
         )
 

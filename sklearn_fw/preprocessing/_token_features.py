@@ -75,7 +75,7 @@ def _split_rows(rows, n_fields, name):
 
 FARTHEST = 1000  # tokens between those of a template
 _CALL = re.compile(r"(\w+)\((.*)\)", re.DOTALL)
-# Rows that are no function of a field, and the names of their only feature.
+# Rows that do not depend on a field, and the names of their only feature.
 _CONSTANT = {"bias": "bias", "first": "__BOS__", "last": "__EOS__"}
 
 

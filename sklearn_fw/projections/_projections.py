@@ -14,7 +14,7 @@ EASY = 4.0
 # A guess of the duals that takes more steps than this is worth less than none.
 GUESS_STEPS = 30
 # Newton's method may stall where duals of rows become zero, but not where those of columns do (or
-# the other way round): after so many steps they change places.
+# the other way round): after this many steps they change places.
 TURN_STEPS = 20
 
 

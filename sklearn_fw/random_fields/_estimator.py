@@ -317,7 +317,7 @@ class MarginalsEstimator(CallbackSupportMixin, DensityMixin, Estimator):
             return scores - self.log_partition_upper_
         warn(
             f"{type(self).__name__} has no upper bound on log Z here: scores use the estimate "
-            f"{self.log_partition_:.6g} and are no lower bounds",
+            f"{self.log_partition_:.6g} and are not lower bounds",
             UserWarning,
         )
         return scores - self.log_partition_

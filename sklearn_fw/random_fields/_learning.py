@@ -177,7 +177,7 @@ class MRFLearner(Parameterized):
         kept = SpanningTrees(pairs, states.shape[1]).lmo(-counts.information()).places
         if not missing:
             return counts.of(pairs[kept]).closed_form()
-        # Pairs that were never seen together say nothing of each other.
+        # Pairs that were never seen together have no effect on each other.
         run = _Expectation(counts.of(pairs[kept[counts.n_seen[kept] > 0]]))
         outcome = drive(run, tol=EM_GAIN, max_iter=EM_ROUNDS)
         if outcome.status is Status.TIME_LIMIT:

@@ -118,7 +118,7 @@ class RegionSearch:
             except TimeoutError:
                 break
             new, parts = self._look(found)
-            # What rounding alone makes better is no reason to go on.
+            # An improvement within rounding does not count.
             vain = 0 if new > value + 1e-9 * max(abs(value), 1.0) else vain + 1
             if new >= value:
                 labels, value, broken = found, new, parts
@@ -250,7 +250,7 @@ def find_map(field, oracle, start, time_limit):
     if bound == -np.inf:
         raise ValueError(NOTHING_ALLOWED)
     labels = field._check_labels(np.asarray(labels)[None])[0]
-    # The labels say what they are worth; oracles may sum up in another order.
+    # The score of the labels counts; oracles may sum up in another order.
     found = _score(field, labels)
     if start is not None and _score(field, start) > found:
         labels, found = start, _score(field, start)

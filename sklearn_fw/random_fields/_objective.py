@@ -31,7 +31,7 @@ def parts_in_time(order, work):
 
 
 class Products:
-    """What the distributions of independent variables say of one field, by its compiled loops."""
+    """Expectations of one field under independent variables, by its compiled loops."""
 
     def __init__(self, field):
         self._field = field

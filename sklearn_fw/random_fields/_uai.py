@@ -199,7 +199,7 @@ def _read_solution(tokens, kind):
     if kind == "PR":
         solution = float(tokens.numbers(1, "a decimal logarithm", -np.inf)[0]) * math.log(10.0)
         if math.isinf(solution) and not math.isinf(float(tokens.last)):
-            tokens.fail(f"the natural logarithm of 10^{tokens.last:.60} is no float64")
+            tokens.fail(f"the natural logarithm of 10^{tokens.last:.60} is not a float64")
     elif kind in ("MAP", "MPE"):
         n_variables = tokens.integer("the number of variables", 1)
         states = [tokens.integer("a state", 0) for _ in range(n_variables)]

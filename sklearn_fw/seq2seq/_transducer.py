@@ -349,7 +349,7 @@ class SeaRNNTransducer(CallbackSupportMixin, Estimator):
 
     def _fitted_network(self):
         if "_network" not in vars(self):
-            # Its first weights, which are replaced, are no reason to draw from PyTorch's numbers.
+            # Its first weights, which are replaced, must not draw from PyTorch's numbers.
             with trainer.seeded(import_torch("SeaRNNTransducer"), np.random.RandomState(0)):
                 self._take_network(self._new_network())
         return self._network

@@ -27,7 +27,7 @@ def warn_of_oracle(blocks):
     if blocks.n_unbounded:
         faults.append(f"gave {blocks.n_unbounded} answers without an upper bound")
     if faults:
-        void = ", and dual_gap_ is no certificate: take one that is exact or has bounds"
+        void = ", and dual_gap_ is not a certificate: take one that is exact or has bounds"
         helps = (
             ". What helps: an oracle that searches longer, such as BestOf(tol=1e-6), a larger "
             "max_iter of it, or a model without cycles"

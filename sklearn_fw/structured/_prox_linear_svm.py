@@ -292,7 +292,7 @@ class ProxLinearStructuredSVM(StructuredPredictor, CallbackSupportMixin, Estimat
 
     def _check_X(self, X):
         check_is_fitted(self)
-        length_of(X, "X")  # refuses what is no list
+        length_of(X, "X")  # refuses other values than a list
         return X
 
     def __sklearn_tags__(self):

@@ -141,7 +141,7 @@ class QuadraticSurrogateClassifier(ClassifierMixin, Estimator):
     `alpha_`, `kernel_` and `gamma_` give the same fit again with ``cost_weight="root"`` and
     ``standardize=scale_ is not None``.
 
-    "ridge" costs O(n d^2) for features and O(n^3) for kernels, whatever r is. Scores are no
+    "ridge" costs O(n d^2) for features and O(n^3) for kernels, whatever r is. Scores are not
     log-odds; `predict_risk` may leave the range of the costs.
 
     References

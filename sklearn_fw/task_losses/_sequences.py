@@ -101,10 +101,10 @@ def tokens_of(y, name):
             hash(token)
         except TypeError:
             raise TypeError(
-                f"{name} holds {token!r:.60}, which is no token: take text, numbers or tuples"
+                f"{name} holds {token!r:.60}, which is not a token: take text, numbers or tuples"
             ) from None
         if check.is_missing(token):
-            raise ValueError(f"{name} holds {token!r}, which is no token")
+            raise ValueError(f"{name} holds {token!r}, which is not a token")
     return tokens
 
 

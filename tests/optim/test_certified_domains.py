@@ -39,7 +39,7 @@ def random_objective(rng, size):
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-@pytest.mark.filterwarnings("ignore:domain is no polytope:RuntimeWarning")
+@pytest.mark.filterwarnings("ignore:domain is not a polytope:RuntimeWarning")
 @pytest.mark.parametrize("name", DOMAINS)
 def test_no_gap_is_below_the_error(name, rng):
     """The largest lower bound of a long run is below every value, of other variants too."""

@@ -142,7 +142,7 @@ def test_integers_end_the_search_when_less_than_one_is_open(rng):
         nits += [result.nit for result in results]
         assert results[0].fun == results[0].lower_bound == table.min()
     assert nits[0] < nits[1]
-    with pytest.raises(ValueError, match="values that are no integers, but integer_valued=True"):
+    with pytest.raises(ValueError, match="values that are not integers, but integer_valued=True"):
         minimize_submodular(Table(table / 2), 9, integer_valued=True)
     assert iwata(5).integer_valued
     assert not (iwata(5) + ModularFunction([0.5] * 5)).integer_valued

@@ -194,7 +194,7 @@ def test_names_that_make_no_sense(names, message):
         ({"a": "z"}, "observed names state 'z', but variable 0 has the states x, y"),
         ({"c": "x"}, "observed names 'c', and no variables have this name"),
         ({0: 0, "a": "y"}, "observed gives variable 'a' the states 0, 1"),
-        ({"a": 2}, r"observed\['a'\] = 2 is no state"),
+        ({"a": 2}, r"observed\['a'\] = 2 is not a state"),
         ({0: 0, 1: 0}, "observed holds all variables"),
     ],
 )

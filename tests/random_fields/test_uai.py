@@ -246,7 +246,7 @@ class TestSolution:
 def test_logarithms_that_no_float_holds(number, tmp_path):
     file = tmp_path / "huge.uai.PR"
     file.write_text(f"PR\n{number}")
-    with pytest.raises(ValueError, match=r"line 2: the natural logarithm of .* is no float64"):
+    with pytest.raises(ValueError, match=r"line 2: the natural logarithm of .* is not a float64"):
         load_uai(file, "solution")
 
 

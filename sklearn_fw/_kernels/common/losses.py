@@ -31,7 +31,7 @@ EPSILON_INSENSITIVE = 9  # max(0, |r| - epsilon); its slope at both kinks is 0
 # Slopes outside the domain of a conjugate by no more than rounding count as its edge.
 TOLERANCE = 1e-12
 
-# What a user's loss is asked for.
+# What is computed by a user's loss.
 VALUE, SLOPE = 0, 1
 
 
@@ -44,7 +44,7 @@ class Formula(NamedTuple):
 
 
 class PythonCall(types.WrapperAddressProtocol):
-    """A function of a user; subclasses say what it returns and takes.
+    """A function of a user; subclasses define its result and arguments.
 
     An exception cannot pass through compiled code: it is kept in ``error``, and from then on the
     function answers with ``failed`` at once. Who runs the kernel asks `check` afterwards.

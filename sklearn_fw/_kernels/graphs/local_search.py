@@ -12,8 +12,8 @@ from ..common.random import next_below
 DOUBLINGS = 6
 KICK = 2**DOUBLINGS  # most nodes that get random states at once
 REACH = 8  # times as many nodes, and some more, are optimized after that,
-REPAIRS = 2  # so many times
-PASS_OVER = 8  # one of so many neighbors stays outside of a tree that it could belong to
+REPAIRS = 2  # this many times
+PASS_OVER = 8  # one of this many neighbors stays outside of a tree that it could belong to
 
 
 @njit

@@ -43,7 +43,7 @@ def _walk_back(edges, edge_table, tables, messages, kept, labels):
 
 @njit
 def tree_argmax(scores, edges, edge_table, tables, labels, messages):
-    """Best labeling by max-product; ties go to the lower state.
+    """MAP labeling by max-product; ties go to the lower state.
 
     ``labels`` (n_nodes,) receives it; ``messages`` (>= n_nodes + 1, n_states) is overwritten.
     Returns its score. Cost: n_edges * n_states^2.
@@ -287,7 +287,7 @@ def tree_top_k(scores, edges, edge_table, tables, k):
 
 @njit
 def enumerate_argmax(scores, edges, edge_table, tables, labels, but=-1):
-    """Best labeling of any graph by trying all n_states^n_nodes of them; first one on ties.
+    """MAP labeling of any graph by trying all n_states^n_nodes of them; first one on ties.
 
     ``but`` is the number, in lexicographic order, of one that is not tried.
     """

@@ -29,7 +29,7 @@ class Smoother(NamedTuple):
     n_best: int  # outputs that count at most; doubled up to the limit until the last counts nothing
     limit: int
     loss_weight: float  # of the task loss in H_i; 1 but for other losses than the hinge
-    exact: bool  # whether the maximum is asked for besides the smoothed one
+    exact: bool  # whether to compute the maximum, too
 
 
 class Point(NamedTuple):

@@ -263,7 +263,7 @@ def _filled(own, other):
 
 
 class GraphCut(GraphOracle, RankingOracle):
-    """Best labeling of a graph with two states whose edges are attractive, by a minimum cut.
+    """MAP inference on graphs with two states and attractive edges, by a minimum cut.
 
     Maximizes the score of `PairwiseScores` exactly, cycles or not, if for the table ``t`` of every
     edge::

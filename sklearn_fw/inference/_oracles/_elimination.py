@@ -132,7 +132,7 @@ def _plan_of(edges, *sizes):
 
 
 class Elimination(GibbsInference):
-    """Best labeling of any graph of small tree-width, by bucket elimination.
+    """MAP inference on graphs of small tree-width, by bucket elimination.
 
     Maximizes the score of `PairwiseScores` exactly, and sums over the Gibbs distribution ``p(y)`` ~
     ``exp(score(y))`` as the junction-tree algorithm does. Choose it for graphs with cycles that are
@@ -262,7 +262,7 @@ class Walk:
         self.plan, self._problem, self._given = plan, (plan, *arrays), given
 
     def up(self, mode):
-        """The value of an elimination; NaN says that this mode cannot."""
+        """The value of an elimination; NaN where this mode fails."""
         plan, self.mode = self.plan, mode
         self.messages, scales = np.empty(plan.message_start[-1]), np.empty((2, len(plan.order)))
         self._scales = scales

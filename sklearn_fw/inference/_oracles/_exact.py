@@ -120,7 +120,7 @@ class GibbsInference(RankingOracle):
 
 def _some(log_partition):
     if log_partition == -math.inf:
-        raise ValueError("every labeling is forbidden: there is no distribution to speak of")
+        raise ValueError("every labeling is forbidden, so the scores define no distribution")
     return log_partition
 
 
@@ -141,7 +141,7 @@ def normalized(probabilities, what):
 
 
 class Enumeration(GibbsInference):
-    """Best labeling of any small graph, by trying all labelings.
+    """MAP inference on small graphs, by trying all labelings.
 
     Maximizes the score of `PairwiseScores` exactly, and sums over the Gibbs distribution ``p(y)`` ~
     ``exp(score(y))``. Choose it for a handful of nodes, and as the reference of other oracles.

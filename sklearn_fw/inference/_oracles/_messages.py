@@ -145,10 +145,10 @@ class Relaxation:
         self.bound = np.inf
 
     def copy(self):
-        twin = copy.copy(self)
-        twin.unary, twin.bounds = self.unary.copy(), self.bounds.copy()
-        twin._messages, twin._tops = self._messages.copy(), self._tops.copy()
-        return twin
+        other = copy.copy(self)
+        other.unary, other.bounds = self.unary.copy(), self.bounds.copy()
+        other._messages, other._tops = self._messages.copy(), self._tops.copy()
+        return other
 
     def iterate(self, cutoff=-np.inf):
         """Yield a labeling and its value after a pass up, and after a pass down.
@@ -249,7 +249,7 @@ logger = logging.getLogger("sklearn_fw")
 
 
 class BranchAndBound(GraphOracle):
-    """Best labeling of any graph, by depth-first search with tree-reweighted bounds.
+    """MAP inference on any graph, by depth-first search with tree-reweighted bounds.
 
     Maximizes the score of `PairwiseScores` exactly; with a budget it returns the incumbent
     and a bound on all others. Choose it for graphs with cycles whose tree-width is too large

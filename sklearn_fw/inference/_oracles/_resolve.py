@@ -240,11 +240,11 @@ def resolve_oracle(oracle, *, default=None):
     )
 
 
-FEW_LABELINGS = 4096  # listing so many in compiled code costs less than the way through Python
+FEW_LABELINGS = 4096  # listing this many in compiled code costs less than the way through Python
 CLOSE = 1e-3  # share of the score of an answer, behind which nothing better is looked for
 LARGE, FEW_PASSES = 4_000, 20  # states of all nodes of a large graph, and passes of messages on it
 DENSE = 10  # edges per node, from which local search takes ten times as long as messages, too
-MOST_SECONDS = 0.1  # of an exact answer that is asked for thousands of times
+MOST_SECONDS = 0.1  # of an exact answer that is needed thousands of times
 
 
 def exact_oracle(scores):

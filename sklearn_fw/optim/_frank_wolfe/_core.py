@@ -119,7 +119,7 @@ class FrankWolfe(IterativeMethod):
         n_atoms = self.n_atoms
         for iterate in self.iterates:
             iterate.advance(kind, self.step_length)
-        # A full step towards vertices is no drop, which would hold k at zero. Neither is a cut that
+        # A full step towards vertices is not a drop, which would hold k at zero. Nor is a cut that
         # exchanges one vertex for another: these can follow each other without end.
         dropped = was_cut and kind != FW and self.n_atoms < n_atoms
         self.n_drop += dropped

@@ -15,7 +15,7 @@ from ._core import KINDS, Minimization
 from ._iterate import ActiveSet
 
 INNER_STEPS = 2000  # of one correction at most
-FAR = 1e3  # length of a sum, so many times shorter than its terms, that is looked at once more
+FAR = 1e3  # length of a sum, this many times shorter than its terms, that is looked at once more
 FLAT = 1e-12  # second derivatives over slopes that are rounding
 INNER_SHARE = 0.01  # of the gap, to which a correction goes where that is more than tol
 
@@ -247,7 +247,7 @@ def maximise_on_simplex(gram, linear, weights, accuracy):
 scan = lazy("frank_wolfe.scan")
 
 CHUNK = 250  # steps of one call, between which time limits are looked at
-REFRESH = 1000  # steps after which slopes are made anew
+REFRESH = 1000  # steps after which slopes are computed again
 PATIENCE = 500, 5  # steps, in all and for each atom in use, after which a run is slow
 MOST = 1000  # atoms whose weights are corrected at once
 MEMORY = 2**26  # numbers in the columns that are kept, 512 MiB

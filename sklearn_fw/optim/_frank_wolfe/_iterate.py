@@ -144,7 +144,7 @@ def start_of(domain, name, point=None, known=False, size=None):
         if size is None:
             point = "start=(x, y)" if name else "start"
             raise ValueError(f"{_of(name)} has no start(): give {point}, or derive it from Domain")
-        # Not zeros: an oracle that knows nothing of them may divide by their length.
+        # Not zeros: an oracle without a case for them may divide by their length.
         atom = ask(domain, np.full(check.integer(size, "size", 1), -1.0), _of(name))
     if not isinstance(atom, Atom):
         atom = check.numbers(atom, which)

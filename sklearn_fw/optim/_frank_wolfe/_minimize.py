@@ -1,4 +1,4 @@
-"""Minimization of smooth functions over sets that are known by their linear oracles."""
+"""Minimization of smooth functions over sets given by linear minimization oracles."""
 
 from scipy.optimize import OptimizeResult
 
@@ -19,7 +19,7 @@ VARIANTS = ("auto", "fw", "away", "pairwise", "fully_corrective", "min_norm_poin
 CORRECTIVE = ("fully_corrective", "min_norm_point")
 FEW = 256  # points or dimensions of a hull up to which its vertices in use are few
 LARGE = 100_000  # numbers in an image above which not every atom should have one
-REFRESH = 100  # steps after which sums of atoms are made anew
+REFRESH = 100  # steps after which sums of atoms are computed again
 
 
 def minimize_frank_wolfe(

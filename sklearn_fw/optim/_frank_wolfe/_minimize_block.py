@@ -106,9 +106,9 @@ def minimize_block_frank_wolfe(
     >>> import numpy as np
     >>> from sklearn_fw.optim import domains, minimize_block_frank_wolfe, objectives
     >>> rng = np.random.default_rng(0)
-    >>> pictures = rng.random((30, 12))
+    >>> images = rng.random((30, 12))
     >>> sets = domains.Product(*[domains.Simplex(3)] * 4)
-    >>> objective = objectives.LeastSquares(pictures, pictures @ np.tile([0.2, 0.8, 0.0], 4))
+    >>> objective = objectives.LeastSquares(images, images @ np.tile([0.2, 0.8, 0.0], 4))
     >>> result = minimize_block_frank_wolfe(objective, sets, random_state=0)
     >>> result.x.reshape(4, 3)[0].round(2)
     array([0.2, 0.8, 0. ])

@@ -188,7 +188,7 @@ class Rounding:
         """Value the sets of the order of a base; bound with it and with x, a mean of ``atoms``."""
         gains = atom.array[atom.order] * self.scale
         if self.is_integer and np.any(gains != np.round(gains)):
-            raise ValueError("function has values that are no integers, but integer_valued=True")
+            raise ValueError("function has values that are not integers, but integer_valued=True")
         values = np.cumsum(gains)
         lowest = int(values.argmin())
         if values[lowest] < self.value:

@@ -168,7 +168,7 @@ class Run(IterativeMethod):
             return
         coef, intercept, objective = problem.origin()
         self.scale = objective * problem.total_weight
-        # An objective that is nearly zero is no rounding where it falls for ever.
+        # An objective near zero is not rounding where it falls for ever.
         self.rounding = ROUNDING * problem.size if self.has_dual or problem.reaches_zero else 0.0
         total, memory = None, None
         if start is not None:

@@ -297,7 +297,7 @@ class DualRun(SagaRun):
         return self._row(best.row(), certified=True)
 
     def _bound(self):
-        """What the dual variables say of the optimum; what threads have lost is found again."""
+        """The bound of the dual variables on the optimum; what threads have lost is found again."""
         problem, engine = self.problem, self.engine
         memory, total = engine.memory, problem.gradient(engine.memory)
         self.memory_drift = float(np.abs(total - engine.total()).max(initial=0.0))

@@ -390,7 +390,7 @@ def check_domain(domain, name):
 def warn_if_round(domain, name, variant):
     if not getattr(domain, "is_polytope", True):
         warn(
-            f"{name} is no polytope: variant={variant!r} keeps a new point of every step and has "
+            f"{name} is not a polytope: variant={variant!r} keeps a point of every step and has "
             f"no known rate; 'fw' suits it better",
             RuntimeWarning,
         )

@@ -121,7 +121,7 @@ class MarginalPolytope(_Marginals):
         atom = self._atom(labels)
         terms = np.asarray(gradient)[atom.places]
         atom.value, atom.bound = float(terms.sum()), -float(upper)
-        # Exact oracles may sum up in another order; what else they say of the value is not used.
+        # Exact oracles may sum up in another order; their other bounds on the value are not used.
         if atom.bound >= atom.value - ROUNDING * np.abs(terms).sum():
             atom.bound = atom.value
         return atom

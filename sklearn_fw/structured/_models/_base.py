@@ -71,7 +71,7 @@ class StructuredModel(Parameterized, ABC):
     ``bounds()``, a pair (lower, upper) of bounds on the weights.
     """
 
-    _multi_label = None  # whether a sample is one row with several labels; None where it is no row
+    _multi_label = None  # whether a sample is a row with several labels; None where it is not a row
     _usual_tol = 0.1  # what ``tol="auto"`` stands for
 
     def _inputs(self, svm, X):

@@ -177,7 +177,7 @@ class HiddenStates(PairwiseModel):
         if costs.whole and not (self.is_plain and np.all(codes >= 0)):
             raise ValueError(
                 "hidden states and missing labels need a task_loss that is a sum over nodes, such "
-                "as 'hamming': which states differ says nothing about labels"
+                "as 'hamming': states that differ may have equal labels"
             )
         n_rows = len(costs.table)
         table = np.concatenate([costs.table[:, own] for own in self.label_])

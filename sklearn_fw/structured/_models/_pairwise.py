@@ -37,8 +37,8 @@ ALL_LABELINGS = 1_000_000  # what `Enumeration` lists at most
 class PairwiseModel(ScoredModel):
     """Linear scores on the states of nodes and the pairs of states of edges (base class).
 
-    Subclasses check and stack inputs as `Rows` (``_stack(X)``), return the `Graph` of samples of so
-    many nodes (``_graph(n_nodes)``), the int32 states of outputs (``_encode(y, node_start,
+    Subclasses check and stack inputs as `Rows` (``_stack(X)``), return the `Graph` of samples of
+    ``n_nodes`` nodes (``_graph(n_nodes)``), the int32 states of outputs (``_encode(y, node_start,
     allow_unseen)``, -1 for unseen labels) and outputs from states (``_decode(states, node_start,
     X)``). ``initialize`` calls `_set_losses` and sets ``classes_, n_features_in_, n_states_,
     n_columns_, n_constants_, n_tables_``. In a fit, features are in ``_units``.

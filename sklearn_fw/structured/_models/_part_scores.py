@@ -119,7 +119,7 @@ class PartScores(NamedTuple):
         graph, starts = self.graph, self.node_start[np.append(full, -1)]
         n_edges = graph.n_edges[full]
         node = np.empty_like(self.nodes)
-        # The kernel writes marginals of edges too: so many samples at a time that they stay small.
+        # The kernel writes marginals of edges too: few samples at a time keep them small.
         limit = max(1, EDGE_NUMBERS // self.nodes.shape[1] ** 2)
         batch = np.cumsum(n_edges) // limit
         for part in np.split(np.arange(len(full)), np.flatnonzero(np.diff(batch)) + 1):

@@ -174,8 +174,8 @@ class PartModel(PairwiseModel):
     ...     edge_symmetry = "symmetric"
     ...     def parts(self, x):
     ...         t = np.arange(len(x) - 1)
-    ...         alike = np.exp(-np.abs(np.diff(x, axis=0)))
-    ...         return np.column_stack([x, np.ones(len(x))]), (np.stack([t, t + 1], axis=1), alike)
+    ...         like = np.exp(-np.abs(np.diff(x, axis=0)))
+    ...         return np.column_stack([x, np.ones(len(x))]), (np.stack([t, t + 1], axis=1), like)
     >>> X = [np.array([[0.1], [0.3], [0.9], [1.1]]), np.array([[1.0], [0.8], [0.2]])]
     >>> y = [[0, 0, 1, 1], [1, 1, 0]]
     >>> svm = StructuredSVM(Line(), solver="bcfw", C=1.0).fit(X, y)

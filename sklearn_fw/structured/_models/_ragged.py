@@ -22,7 +22,7 @@ NEEDS_NUMBERS = (
 
 
 class Stacked(Packed):
-    """Samples that were stacked and checked once: models ask nothing more of them."""
+    """Samples that were stacked and checked once: models check nothing more."""
 
     @classmethod
     def of(cls, values, starts):

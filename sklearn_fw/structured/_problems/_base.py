@@ -21,7 +21,7 @@ class Answer(NamedTuple):
 
     vertex: object  # the output, in the form of its blocks
     loss: float  # L_i
-    value: float  # H_i at these weights, with the loss as often as it was asked for
+    value: float  # H_i at these weights, with the loss as often as in the call
     slack: float = 0.0  # what the best H_i may exceed it by, inf if unknown
 
 
@@ -65,7 +65,7 @@ class SmoothedSweep(NamedTuple):
     value: np.ndarray  # (n,) tau log sum_y exp(H_i(y) / tau)
     loss: np.ndarray  # (n,) expected L_i
     entropy: np.ndarray  # (n,)
-    mean: object  # (n_weights,) ``sum_i p_i E[psi_i]``; None unless it was asked for
+    mean: object  # (n_weights,) ``sum_i p_i E[psi_i]``; None unless requested
 
 
 class Certificate(NamedTuple):

@@ -155,7 +155,7 @@ def _mix_of(mix, edges):
 
 
 # ---- other targets -------------------------------------------------------------------------------
-# True labelings that are replaced by others, as hidden states are found anew.
+# True labelings that are replaced by others, as hidden states are found again.
 
 
 def truth_of(blocks):

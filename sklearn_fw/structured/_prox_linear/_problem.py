@@ -24,7 +24,7 @@ from .._problems._checked_model import Output, SparseVector
 from .._problems._listed import ListedProblem
 from .._problems._workers import Workers
 
-REFRESH = 20  # moves per sample after which weights are computed anew
+REFRESH = 20  # moves per sample after which weights are computed again
 FORGIVEN = 1e-12  # rounding of an answer that is no better than the truth
 EVERYWHERE, NOWHERE = slice(None), SparseVector(np.empty(0, np.int64), np.empty(0))
 
@@ -133,7 +133,7 @@ class LinearizedProblem(ListedProblem):
         u = self.targets[i] - mean
         return Mixture(SparseVector(self._places[i], u), self._loss(i, u), value)
 
-    # ---- products with derivatives are dear: w is computed anew where rounding may show ----------
+    # ---- products with derivatives are dear: w is computed again where rounding may show ---------
 
     def move(self, i, direction, gamma):
         super().move(i, direction, gamma)

@@ -73,7 +73,7 @@ class ProxLinear(IterativeMethod):
             found = method.solution()
             self.warm = blocks.export()
             if blocks.explicit and not self.warm["complete"]:
-                self.warm = None  # some were evicted: what is left is no distribution
+                self.warm = None  # some were evicted: what is left is not a distribution
             if found.primal + constant < value:
                 value, w = float(found.primal + constant), center + found.w
             lower = max(lower, float(found.dual + constant))

@@ -234,7 +234,7 @@ class DualMethod(IterativeMethod):
 
     check_first = False  # a warm start may be good enough already
     passes_since_check = 0
-    last = None  # certificate of the point of the moment
+    last = None  # certificate of the current point
 
     def step(self):
         if self.check_first:

@@ -84,7 +84,7 @@ class BlockFrankWolfe(Solver):
 
     Notes
     -----
-    More than 13 parameters: four say what the cache is, two are the sides of a box, and each is a
+    More than 13 parameters: four define the cache, two are the sides of a box, and each is a
     grid key of its own.
 
     A pass costs n oracle calls minus cache hits; a gap pass costs n more. The expected gap falls as
@@ -159,7 +159,7 @@ class _BlockMethod(DualMethod):
         )  # fmt: skip
         capacity = int(settings.cache_size) if explicit else 0
         settings._reset(blocks, lam, capacity=capacity, averaging=bool(settings.averaging))
-        self.averages = bool(settings.averaging)  # whether the point of the moment is the average
+        self.averages = bool(settings.averaging)  # whether the current point is the average
         self.check_first = warm is not None and settings.warm_start_type != "none"
         if self.check_first:
             self._warm_start(warm, lam)
@@ -269,8 +269,8 @@ class _BlockMethod(DualMethod):
     def _passes_to_go(self, gap):
         """Passes until the next certificate.
 
-        Known gaps are those of the iterate; nothing but a certificate tells that the average is
-        good enough. Its gap falls about as one over the passes, hence it is asked when it may be.
+        Known gaps are those of the iterate; only a certificate shows that the average is
+        good enough. Its gap falls about as one over the passes, so it is certified when it may be.
         """
         limit, most = self.blocks.gap_limit(self.tol), int(self.settings.gap_check)
         if not check.is_auto(self.settings.averaging) or not 0.0 < gap < 2.0 * limit:

@@ -15,12 +15,12 @@ SMOOTHERS = ("entropy", "l2")
 SCHEDULES = ("adapt", "adapt_nonstrong", "const", "const_nonstrong")
 # First smoothing, in units of the largest loss of one part: what falls may begin high.
 FALLING, FIXED = 2.0, 0.1
-# A walk is made in pieces, after which the step is judged anew; the mean of the later ones counts.
+# A walk is made in pieces, after which the step is judged again; the mean of the later ones counts.
 PIECES, LATER = 4, 2
 LONGER, SHORTER, REJECTED = 0.8, 1.5, 4.0  # factors of the Lipschitz constant
-MOST_REJECTED = 40  # times that one walk begins anew; then no step is short enough
+MOST_REJECTED = 40  # times that one walk begins again; then no step is short enough
 STEEPEST = 4.0  # what noise drives it up to, in units of its bound
-FAR, FASTER = 4.0, 0.3  # one so many times above what steps meet falls by this factor
+FAR, FASTER = 4.0, 0.3  # one FAR times above what steps meet falls by FASTER
 FLATTEST = 1e-3  # in units of lam + kappa: gradients that do not change have no curvature
 PROBES, PROBED = 3, 0.1  # walks that look for the first one, of a share of the samples
 MOST_OUTPUTS = 64

@@ -11,12 +11,12 @@ from ...optim._frank_wolfe._corrective import maximise_on_simplex
 from ._base import BestPointMethod, Solver, SweepMethod, check_switch
 from ._visits import revisit_rules, visit_blocks
 
-# The quadratic program is solved to this share of the gap, in so many Newton steps at most where
+# The quadratic program is solved to this share of the gap, in this many Newton steps at most where
 # there are bounds.
 EXACTNESS, MOST_STEPS = 1e-3, 100
 MOST_CACHED = 20  # cutting planes from the cache in a row
-# That of all samples is solved until its gap is this share of the last certified one, by so many
-# rounds at most; a round visits the samples that hold most of its gap so many times.
+# That of all samples is solved until its gap is SHARE times the last certified one, by MOST_ROUNDS
+# rounds at most; a round visits the samples that hold most of its gap REPEATS times.
 SHARE, MOST_ROUNDS, REPEATS, MOST_OF_GAP = 0.3, 100, 2, 0.9
 
 

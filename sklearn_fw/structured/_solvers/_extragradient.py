@@ -20,7 +20,7 @@ block_rules = lazy("structured.block_rules")
 RESTART = 0.25
 # The share of the largest step allowed that the next one takes, and by how much steps may change.
 SAFETY, SHRINK, GROW = 0.8, 0.5, 1.5
-# What the inequality that allows a step may lack, as a fraction of the gap asked for.
+# What the inequality that allows a step may lack, as a fraction of the required gap.
 FORGIVEN = 1e-3
 # Weights of this size come from steps that are too long; steps of this size, from broken numbers.
 HUGE, TINY = 1e50, 1e-12

@@ -165,7 +165,7 @@ class _SaddleMethod(BestPointMethod):
 
 
 class _BatchMethod(_SaddleMethod):
-    answers = None  # at the weights of the moment
+    answers = None  # at the current weights
 
     def move_to(self, radius):
         super().move_to(radius)
