@@ -13,7 +13,7 @@ TEXTS = ["sklearn_fw/*.py", "examples/*.py", "examples/*.rst", "docs/*.rst", "do
 # Results keep the text of the programs that measured them.
 KEPT = [":!examples/benchmarks", ":!docs/benchmarks"]
 
-FINE = "longer|more|less|better|larger|other|one|need|such|guarantee|effect|limit"  # after "is no"
+FINE = "longer|more|less|better|worse|larger|other|one|need|such|guarantee|effect|limit"  # after "is no"
 SPEECH = "(?:says?|tells?|asks?|knows?|speaks?)"
 OBJECT = "(?:how|nothing|of|so|that|what|whether|which)"
 
