@@ -13,11 +13,13 @@ TEXTS = ["sklearn_fw/*.py", "examples/*.py", "examples/*.rst", "docs/*.rst", "do
 # Results keep the text of the programs that measured them.
 KEPT = [":!examples/benchmarks", ":!docs/benchmarks"]
 
-FINE = "longer|more|less|better|worse|larger|other|one|need|such|guarantee|effect|limit"  # after "is no"
+# "Is no longer", "is no better" and the like are right.
+FINE = "longer|more|less|better|worse|larger|other|one|need|such|guarantee|effect|limit"
 SPEECH = "(?:says?|tells?|asks?|knows?|speaks?)"
 OBJECT = "(?:how|nothing|of|so|that|what|whether|which)"
 
-# Regular expressions; a space also stands for a line break, as between two comments.
+# Regular expressions; a space also matches line breaks, as in comments and split messages.
+SPACE = r"(?:\s|#|f?\")+"
 INSTEAD = {
     "best labelings?": "MAP labeling, MAP inference",
     "outputs? with parts": "structured output",
@@ -41,7 +43,7 @@ INSTEAD = {
 def findings(text):
     """Yield line, phrase and remedy of everything that a text should not contain."""
     for phrase, instead in INSTEAD.items():
-        pattern = rf"(?<![\w.])(?:{phrase})(?!\w)".replace(" ", r"\s+(?:#\s+)?")
+        pattern = rf"(?<![\w.])(?:{phrase})(?!\w)".replace(" ", SPACE)
         for found in re.finditer(pattern, text, re.IGNORECASE):
             line = text.count("\n", 0, found.start()) + 1
             yield line, " ".join(found[0].split()), instead

@@ -45,7 +45,8 @@ def between(value, name, least, most):
     """A positive number in a range, as a float."""
     number = positive(value, name)
     if not least <= number <= most:
-        raise ValueError(f"{name} must be from {least:g} to {most:g}, got {number:g}")
+        start = f"{least:g}" if least > 1e-99 else "0 (excluded)"
+        raise ValueError(f"{name} must be from {start} to {most:g}, got {number:g}")
     return number
 
 

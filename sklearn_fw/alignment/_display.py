@@ -12,7 +12,7 @@ MOST_LETTERS = 40  # of a name next to its bar
 
 
 class MatchEvidenceDisplay(Display):
-    """Best candidates of an entity as bars: contributions of names, properties and links.
+    """Bar plot of the best candidates of an entity, by contribution to their scores.
 
     Shows why an entity was matched or not. Create it with `from_estimator`.
 
@@ -106,7 +106,7 @@ class MatchEvidenceDisplay(Display):
 
 
 class AlignmentCurveDisplay(Display):
-    """Precision, recall and F1 by the number of matches: the effect of a higher threshold.
+    """Precision, recall and F1 by the number of matches, from high to low threshold.
 
     Parameters
     ----------

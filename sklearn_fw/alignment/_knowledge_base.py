@@ -22,7 +22,7 @@ ESCAPE = re.compile(r"\\(u[0-9A-Fa-f]{4}|U[0-9A-Fa-f]{8}|[tbnrf\"'\\])")
 
 
 class KnowledgeBase:
-    """Facts about entities: relations among them, properties with values, and labels.
+    """Knowledge base: entities with relations, properties and labels.
 
     Inverse relations need not be given; duplicates count once and relations of an entity with
     itself are dropped.
@@ -114,7 +114,7 @@ class KnowledgeBase:
         return found
 
     def merge(self, other):
-        """Return a knowledge base with the facts of both; entities of the same name are one.
+        """Return a knowledge base with the facts of both, merged by entity name.
 
         Parameters
         ----------

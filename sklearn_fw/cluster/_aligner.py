@@ -30,7 +30,7 @@ def _check_cost(value, name):
 
 
 class SequenceAligner(Estimator):
-    """A common template of token sequences, and the steps that most of them share.
+    """Multiple alignment of token sequences, and their most frequent steps.
 
     Minimizes ``f(U) = sum of cost(a, b) over tokens a and b in one slot, over S`` for S tokens in
     all, where each token goes to a slot of the template and slots ascend along each sequence.
@@ -309,7 +309,7 @@ class SequenceAligner(Estimator):
         return self._laid_out(sequences, kept, starts, slots)[1], costs
 
     def predict(self, sequences):
-        """Step of each token of new sequences, -1 for none, each aligned with the template.
+        """Align new sequences with the template: step of each token, -1 for none.
 
         Parameters
         ----------

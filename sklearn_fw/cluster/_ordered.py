@@ -19,7 +19,7 @@ N_FAILURES, N_MOVES = 60, 600  # moved steps that lower nothing, one after the o
 
 
 class OrderedDiscriminativeClustering(ClusterMixin, Estimator):
-    """The same steps, once each and in one order, in many feature series.
+    """Discriminative clustering of feature series into ordered steps.
 
     Minimizes ``h(Z) = min over W, b of ||Z - X W - b||^2 / (2 T) + reg ||W||^2 / 2`` over
     assignments Z in which each step has one row of each sequence, in ascending order. A relaxation
@@ -34,7 +34,7 @@ class OrderedDiscriminativeClustering(ClusterMixin, Estimator):
     reg : float or "auto", default="auto"
         Strength of the penalty on W; "auto" is one over the number of sequences times K.
     fit_intercept : bool, default=True
-        Whether there is b, without a penalty.
+        Whether to fit an intercept b, which is not penalized.
     algorithm : {"fw", "bcfw", "away"}, default="fw"
         Steps of all sequences together, of one sequence after the other, or with steps away from
         the worst vertex.
@@ -49,7 +49,7 @@ class OrderedDiscriminativeClustering(ClusterMixin, Estimator):
     max_iter : int, default=200
         Largest number of Frank-Wolfe iterations; of passes with "bcfw".
     tol : float, default=1e-4
-        Stop when the gap is at most this share of the relaxed objective.
+        Stop when the gap is at most this fraction of the relaxed objective.
     random_state : int, RandomState instance or None, default=None
         Source of starts.
 

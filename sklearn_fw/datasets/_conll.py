@@ -52,7 +52,7 @@ SPACES = " \t\f\v\r"  # between columns: words may hold other kinds of space
 def load_conll(
     source, *, member=None, columns=None, separator=None, comment=None, encoding="utf-8"
 ):
-    """Read sentences from a file with one token per line and blank lines between sentences.
+    """Read sentences from a file with one token per line (CoNLL format).
 
     Parameters
     ----------

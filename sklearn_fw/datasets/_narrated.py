@@ -62,7 +62,7 @@ def make_ordered_videos(
     n_sequences=30, n_steps=7, *, n_rows=150, n_features=60, p_missing=0.15, p_mention=0.7,
     random_state=None,
 ):  # fmt: skip
-    """Feature series with the same steps in one order, and windows where they are mentioned.
+    """Make feature series with ordered steps, and windows where these are mentioned.
 
     A step lasts five rows and has a direction of its own; scenes between steps recur. Mentions are
     up to eight rows late, in a window of ten rows.

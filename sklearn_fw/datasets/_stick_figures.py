@@ -29,7 +29,7 @@ SWING = {"head": 15.0, "hip": 10.0, "elbow": 45.0, "hand": 60.0, "knee": 20.0, "
 def make_stick_figures(
     n_samples=100, *, n_rows=64, n_columns=64, noise=0.3, n_distractors=3, random_state=None
 ):
-    """Make stick figures in noise: poses of eleven joints, to be found in maps of detectors.
+    """Make noisy detector maps of stick figures, for poses of eleven joints.
 
     For each look of a joint (neck, head, elbow, hand, hip, knee, foot) there is a map with a spot
     at each joint with that look, left and right, and spots where there is nothing. Single joints

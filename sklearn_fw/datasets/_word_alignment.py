@@ -42,7 +42,7 @@ _FIELDS = {"src_words", "tgt_words", "alignment"}
 
 
 def load_word_alignment(data_home=None, *, corpus="hansards"):
-    """Load English and French sentences with hand-made links of words from files you have.
+    """Load English and French sentences with manual word alignments from your files.
 
     Parameters
     ----------

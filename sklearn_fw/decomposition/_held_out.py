@@ -78,7 +78,7 @@ class HeldOut:
     def fit(self, share, prior=FEW_TOPICS):
         """Return (value, prior): the concentrations of largest bound, from those of a start.
 
-        A normal law of their logarithms around their mean keeps those of topics that no document
+        A normal prior of their logarithms around their mean keeps those of topics that no document
         set aside has near the others.
         """
         X, weight, topics, gamma = self.X, self.weight, self.smoothed(share), None

@@ -171,7 +171,7 @@ def _pass(rows, topics, prior, gammas, counts):
 
 
 def chib_log_likelihood(X, topics, prior, *, n_samples=1000, random_state=None):
-    """Log probabilities of documents under given topics, by Chib's method; of shape (n_docs,).
+    """Estimate log probabilities of documents under given topics, by Chib's method.
 
     In nats, of the tokens in their order, given their number; 0 without tokens. `DiscreteICA`
     computes lower bounds; this is an estimate of the probability itself, from a Gibbs chain of the

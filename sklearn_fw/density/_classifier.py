@@ -23,7 +23,7 @@ TEMPERATURES = 2.0 ** np.arange(12)  # that candidates may choose from
 
 
 class KernelStudentTClassifier(LabelMixin, Estimator):
-    """Most probable label under a kernel Student-t density of inputs and labels together.
+    """Classifier by a joint kernel Student-t density of inputs and labels.
 
     The joint kernel is ``k(x, x') * r^[y != y']`` with ``r = exp(-1 / label_length_scale^2)``:
     for the RBF kernel, the RBF kernel on the input with the one-hot label appended. Then
@@ -158,7 +158,7 @@ class KernelStudentTClassifier(LabelMixin, Estimator):
         return scores[:, 1] - scores[:, 0] if len(self.classes_) == 2 else scores
 
     def joint_log_scores(self, X):
-        """``log q(x, c)`` of each row with each label, up to one constant for the whole model.
+        """Compute ``log q(x, c)`` of each row with each label, up to one constant.
 
         Parameters
         ----------
@@ -177,7 +177,7 @@ class KernelStudentTClassifier(LabelMixin, Estimator):
         return model.log_score(variance) + self._log_volume(X)
 
     def score_joint(self, X, y):
-        """``log q(x, y)`` of rows with given labels: low for unusual rows and for wrong labels.
+        """Compute ``log q(x, y)``: low for unusual rows and for wrong labels.
 
         `score_label` finds wrong labels only.
 
@@ -195,7 +195,7 @@ class KernelStudentTClassifier(LabelMixin, Estimator):
         return scores[np.arange(len(scores)), self._places(y, len(scores))]
 
     def score_label(self, X, y):
-        """``log p(y | x)`` of rows with given labels, at ``temperature``: low for wrong labels.
+        """Compute ``log p(y | x)`` at ``temperature``: low for wrong labels.
 
         Parameters
         ----------
@@ -218,7 +218,7 @@ class KernelStudentTClassifier(LabelMixin, Estimator):
         return np.array(places)
 
     def leave_one_out_scores(self):
-        """Score of wrong labels: ``log p(y_i | x_i)`` in the model without row i, at `temperature`.
+        """Compute leave-one-out ``log p(y_i | x_i)``, which is low for wrong labels.
 
         Unlike a joint score, it is not low for unusual inputs with a right label.
 
@@ -243,7 +243,7 @@ class KernelStudentTClassifier(LabelMixin, Estimator):
         return self.classes_[scores.argmax(axis=1)]
 
     def leave_one_out_joint_log_scores(self):
-        """`joint_log_scores` of each training row, in the model without it, in closed form.
+        """Compute leave-one-out `joint_log_scores` of the training rows, in closed form.
 
         A row of weight above one loses one unit of it. Costs O(n^3) once, as `fit` does.
 

@@ -24,7 +24,7 @@ NOISES = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0)  # that "auto" chooses f
 
 
 class BayesPointMachine(LabelMixin, Estimator):
-    """Binary classifier by the mean of all weight vectors that agree with the labels.
+    """Bayes point machine: binary classifier by the posterior mean of the weights.
 
     ``w ~ N(0, I)`` and ``y (w x / |x| + noise e) > 0`` for each row, in the feature space of the
     kernel. The posterior is computed by expectation propagation.
@@ -170,7 +170,7 @@ class BayesPointMachine(LabelMixin, Estimator):
         return self._posterior.predict(K, np.ones(len(X)))
 
     def decision_function(self, X):
-        """Mean latent values over their standard deviations with noise; positive: classes_[1].
+        """Compute latent means over standard deviations; positive for ``classes_[1]``.
 
         Parameters
         ----------

@@ -20,7 +20,7 @@ SWEEPS = 100  # of Gibbs sampling, in chains of their own
 
 
 class TruncatedGaussian(DensityMixin, Estimator):
-    """Normal distribution fitted to rows that were kept because they lie in a region.
+    """Maximum likelihood fit of a normal distribution to truncated data.
 
     Maximizes ``mean_i log N(x_i; m, K) - log P(lower < A x < upper)`` over m and K, the parameters
     before the truncation; the second term and its gradient are those of expectation propagation.
@@ -32,7 +32,7 @@ class TruncatedGaussian(DensityMixin, Estimator):
     constraints : array-like of shape (p, n_features), default=None
         A; None stands for the identity.
     reg_covar : float, default=1e-6
-        Smallest variance in any direction, as a share of the mean variance of the columns.
+        Smallest variance in any direction, as a fraction of the mean variance of the columns.
     max_iter : int, default=200
         Largest number of steps of the optimizer.
     tol : float, default=1e-6

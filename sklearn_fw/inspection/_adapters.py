@@ -230,7 +230,7 @@ def find_adapter(estimator, X, gradient, radius):
         return found
     if gradient == "analytic":
         raise ValueError(
-            f"gradient='analytic' knows linear models, MLPClassifier, torch modules and affine "
+            f"gradient='analytic' supports linear models, MLPClassifier, torch modules and affine "
             f"steps before them, not {type(estimator).__name__}: take 'numeric' or 'search'"
         )
     return TorchAdapter(estimator, None) if is_torch_module(estimator) else Adapter(estimator)

@@ -300,7 +300,7 @@ class FrankWolfeClassifier(LinearClassifier, ConstrainedModel):
         deviation (sparse ones by their root mean square). "auto" does this for dense X if
         ``radius`` is "auto".
     fit_intercept : bool, default=True
-        Whether there is a c, which is always the best one.
+        Whether to fit an intercept c, which is optimal after each step.
     class_weight : dict, "balanced" or None, default=None
         Factors of the losses per class.
     max_iter : int, default=10000
@@ -328,9 +328,9 @@ class FrankWolfeClassifier(LinearClassifier, ConstrainedModel):
     radius_ : float or ndarray of shape (n_classes,)
         Size of the set.
     scale_ : ndarray of shape (n_features,) or None
-        What the columns were divided by; None where they were taken as they are.
+        Divisors of the columns; None where they were not scaled.
     dual_gap_ : float
-        How far the mean loss can be from the least one on the set; the largest of several.
+        Certified bound on the suboptimality of the mean loss; the largest of several.
     objective_ : float or ndarray of shape (n_classes,)
         Mean loss.
     active_atoms_, active_weights_ : list of Atom and ndarray, or lists of these
@@ -407,7 +407,7 @@ class FrankWolfeRegressor(LinearRegressor, ConstrainedModel):
     standardize : bool or "auto", default="auto"
         As `FrankWolfeClassifier`.
     fit_intercept : bool, default=True
-        Whether there is a c, which is always the best one.
+        Whether to fit an intercept c, which is optimal after each step.
     max_iter : int, default=10000
         Largest number of steps, each with one answer of the oracle.
     tol : float or "auto", default="auto"
@@ -431,9 +431,9 @@ class FrankWolfeRegressor(LinearRegressor, ConstrainedModel):
     radius_ : float or ndarray of shape (n_targets,)
         Size of the set.
     scale_ : ndarray of shape (n_features,) or None
-        What the columns were divided by; None where they were taken as they are.
+        Divisors of the columns; None where they were not scaled.
     dual_gap_ : float
-        How far the mean loss can be from the least one on the set; the largest of several.
+        Certified bound on the suboptimality of the mean loss; the largest of several.
     objective_ : float or ndarray of shape (n_targets,)
         Mean loss.
     active_atoms_, active_weights_ : list of Atom and ndarray, or lists of these

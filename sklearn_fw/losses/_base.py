@@ -30,7 +30,7 @@ STEP = 1e-4
 
 
 class Loss(Parameterized, ABC):
-    """Loss of a score, convex and differentiable (base class); derive your own from it.
+    """Base class of losses of a score, convex and differentiable.
 
     A subclass sets ``task``, "classification" (y is -1 or +1) or "regression", and ``smoothness``,
     the largest second derivative in the score, and writes ``value`` and ``derivative`` for arrays.
@@ -67,7 +67,7 @@ class Loss(Parameterized, ABC):
 
     @abstractmethod
     def value(self, y, z):
-        """Losses of all scores, an array of shape (n_samples,): not averaged, not negative.
+        """Compute the losses of all scores, of shape (n_samples,), not negative.
 
         Parameters
         ----------

@@ -74,9 +74,9 @@ def cross_validate_path(
 ):
     """Choose the strength of regularization by cross-validation along paths.
 
-    Each fold computes its path, on which a value is judged at the cost of one prediction. A path on
-    a grid is computed on all data first, which gives the grid and the solution. Paths that hold
-    between their ends are computed for the folds only, and one fit on all data ends the search.
+    Each fold computes its path, on which a value costs one prediction. A path on a grid is computed
+    on all data first, which gives the grid and the solution. Paths that hold between their ends are
+    computed for the folds only, and one fit on all data ends the search.
 
     Parameters
     ----------
@@ -89,7 +89,7 @@ def cross_validate_path(
     groups : array-like of shape (n_samples,), default=None
         Groups for splitters that keep them together.
     n_values : int, default=30
-        How many values are judged, if the options give none.
+        Number of values to evaluate, if the options give none.
     cv : int, splitter, iterable of (train, test) or None, default=None
         Folds; stratified for class labels.
     scoring : str, callable or None, default=None
@@ -118,8 +118,8 @@ def cross_validate_path(
     Notes
     -----
     Where the parameter multiplies the sum of losses over samples, as C of a structured SVM does, a
-    fold gets it in proportion to its weight, so that all folds judge one problem. The linear models
-    are judged at the C given, as in scikit-learn.
+    fold gets it in proportion to its weight, so that all folds pose one problem. The linear models
+    are evaluated at the C given, as in scikit-learn.
 
     Examples
     --------
@@ -277,7 +277,7 @@ def _has(name):
 
 
 class RegularizationPathCV(Estimator):
-    """An estimator whose strength of regularization is chosen by cross-validation along paths.
+    """Choice of the regularization strength by cross-validation along paths.
 
     `cross_validate_path` as an estimator: a grid search along paths.
 
@@ -288,7 +288,7 @@ class RegularizationPathCV(Estimator):
     path_options : dict or None, default=None
         Options of `regularization_path` by name.
     n_values : int, default=30
-        How many values are judged, if the options give none.
+        Number of values to evaluate, if the options give none.
     cv : int, splitter, iterable of (train, test) or None, default=None
         Folds; stratified for class labels.
     scoring : str, callable or None, default=None
@@ -306,7 +306,7 @@ class RegularizationPathCV(Estimator):
     best_estimator_ : estimator
         Fitted on all data.
     values_, scores_ : ndarray of shape (n_values,) and (n_splits, n_values)
-        Values that were judged, from strong to weak regularization, and scores on the held-out
+        Values that were evaluated, from strong to weak regularization, and scores on the held-out
         parts.
     paths_, path_ : list of RegularizationPath, RegularizationPath
         Paths of the folds, if they hold between their ends; else None, and the path on all data.

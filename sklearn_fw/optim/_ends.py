@@ -1,4 +1,4 @@
-"""The loop of runs as functions: budgets, what a callback says, and what is reported."""
+"""The loop of runs as functions: budgets, callbacks, and fields of results."""
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning

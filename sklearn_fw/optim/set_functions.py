@@ -72,7 +72,7 @@ class SubmodularFunction(ABC):
         """
 
     def base(self, order):
-        """What each element adds when they come one by one: the greedy algorithm.
+        """Compute the marginal gain of each element in an order: the greedy algorithm.
 
         An array of shape (size,): the value with the element less the value before it came. Here by
         ``size + 1`` values.
@@ -205,7 +205,7 @@ class CardinalityFunction(SubmodularFunction):
 
 
 class CoverageFunction(SubmodularFunction):
-    """Weight of what a set covers: sensors and places, texts and words, tests and lines of code.
+    """Coverage function: total weight of the items that a set covers.
 
     Each element covers some items; ``F(A)`` is the sum of the weights of all items that at least
     one element of A covers. A base costs one look at each nonzero entry of ``covers``.
@@ -249,7 +249,7 @@ class CoverageFunction(SubmodularFunction):
 
 
 class CutFunction(SubmodularFunction):
-    """Weight of the edges of a graph that leave a set.
+    """Cut function: weight of the edges of a graph that leave a set.
 
     ``F(A)`` is the sum of the weights of all edges with one end in A and the other outside; of
     directed ones, those from A to the rest. With a `ModularFunction` this is the energy of a

@@ -138,7 +138,7 @@ class ElasticNet(Penalty):
     Parameters
     ----------
     l1_ratio : float, default=0.5
-        Share of the first term, between 0 (ridge) and 1 (lasso).
+        Fraction of the first term, between 0 (ridge) and 1 (lasso).
 
     Examples
     --------
@@ -155,7 +155,7 @@ class ElasticNet(Penalty):
 
 
 class Box(Penalty):
-    """Bounds ``lower <= w <= upper``, with ``l1 ||w||_1 + l2/2 ||w||^2``; at first ``w >= 0``.
+    """Bounds ``lower <= w <= upper``, with ``l1 ||w||_1 + l2/2 ||w||^2``.
 
     Parameters
     ----------

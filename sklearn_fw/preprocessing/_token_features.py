@@ -87,7 +87,7 @@ def _check_functions(functions, name):
 
 
 class TokenFeatures(TransformerMixin, Estimator, auto_wrap_output_keys=None):
-    """Words, affixes, shapes and neighbors of tokens as indicator features, in CSR rows.
+    """Sparse indicator features of words, affixes, shapes and neighboring tokens.
 
     Choose it to tag raw sentences, or tokens with further columns, by a linear chain: parts of
     speech, entities, chunks. The default templates need no tuning. Choose

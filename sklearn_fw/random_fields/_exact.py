@@ -12,7 +12,7 @@ from ._reduced import Reduced
 
 
 class ExactMarginals(MarginalsEstimator):
-    """Exact marginals, log Z and samples, by bucket elimination or, on trees, message passing.
+    """Exact marginals, log Z and samples, by bucket elimination or message passing.
 
     Sums over all labelings of the random field::
 

@@ -22,7 +22,7 @@ ROUNDING = 1e-6  # by which probabilities may exceed one
 
 
 class FactorGraph(Conditioning, Naming, Networks):
-    """Random field with factors on any number of variables: Bayesian networks, constraints, ...
+    """Factor graph: random field with factors on any number of variables.
 
     With states ``x_i`` in ``0, ..., n_states[i] - 1`` and factors f on variables ``s_f``::
 
@@ -381,7 +381,7 @@ class FactorGraph(Conditioning, Naming, Networks):
 
 
 class PairwiseMRF(OtherForms, FactorGraph):
-    """Markov random field with log-potentials on variables and on edges: what estimators infer.
+    """Pairwise Markov random field, by log-potentials of variables and edges.
 
     With states ``x_i`` in ``0, ..., n_states[i] - 1`` and edges ``(i, j)``::
 

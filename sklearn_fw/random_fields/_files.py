@@ -352,7 +352,7 @@ class _Reader:
 
 
 def load_uai(path, kind="field"):
-    """Read a random field, observed states or a solution from a file of the UAI format.
+    """Read a random field, evidence or a solution from a file in UAI format.
 
     Parameters
     ----------
@@ -411,7 +411,7 @@ def _read_graph(path):
 
 
 def save_uai(data, path, kind="auto"):
-    """Write a random field, observed states or a solution to a file of the UAI format.
+    """Write a random field, evidence or a solution to a file in UAI format.
 
     Parameters
     ----------

@@ -23,7 +23,7 @@ LOOSE = 0.1  # part of a large gap that a correction may leave
 
 
 class BarrierFrankWolfe(Parameterized):
-    """Fully corrective Frank-Wolfe on the tree-reweighted objective: settings of `TRWMarginals`.
+    """Settings of `TRWMarginals`: fully corrective Frank-Wolfe.
 
     Its parameters are grid keys ``solver__variant``.
 

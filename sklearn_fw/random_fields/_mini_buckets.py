@@ -25,7 +25,7 @@ IMPOSSIBLE = -300.0  # logarithm of a belief that no shift is worth
 
 
 class MiniBucketMarginals(MarginalsEstimator):
-    """Certified upper bound on log Z, and marginals, by elimination with tables of limited size.
+    """Marginals and a certified upper bound on log Z, by weighted mini-buckets.
 
     Variables are summed out one after the other. Where that needs too large a table, the tables
     that meet there are split into parts with weights w_r that sum to one, and Hölder's inequality

@@ -19,7 +19,7 @@ from ._objective import distributions
 
 
 class PerturbAndMAPMarginals(MarginalsEstimator):
-    """Marginals and an estimate of log Z from MAP labelings under random perturbations.
+    """Marginals and an estimate of log Z by perturb-and-MAP.
 
     With independent Gumbel variables of mean zero for each state of each variable::
 

@@ -28,7 +28,7 @@ RHO_ITERATIONS = 10  # problems solved for a given random field, as in the paper
 
 
 class TRWMarginals(MarginalsEstimator):
-    """Marginals and bounds on log Z: exact where that is cheap, else certified by Frank-Wolfe.
+    """Marginals and certified bounds on log Z, exact or by Frank-Wolfe.
 
     Minimizes over edge appearance probabilities rho the tree-reweighted bound::
 

@@ -41,7 +41,7 @@ def settings_of(kind):
 
 
 class SeaRNNTransducer(CallbackSupportMixin, Estimator):
-    """Recurrent network from sequences to sequences that learns from what its outputs cost.
+    """Recurrent encoder-decoder trained by learning to search (SeaRNN).
 
     Trains an encoder and a decoder on pairs of sequences, by maximum likelihood or by learning to
     search: in every cell t of an output it estimates the costs c_t of tokens, the task loss when
@@ -432,7 +432,7 @@ class SeaRNNTransducer(CallbackSupportMixin, Estimator):
         return written(numbers, self.classes_, "" if self._outputs.as_text else None)
 
     def predict_proba(self, X):
-        """Probabilities of all tokens in each place of the greedy output, given what stands before.
+        """Compute token probabilities at each position of the greedy output.
 
         Parameters
         ----------

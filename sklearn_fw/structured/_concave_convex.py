@@ -39,7 +39,7 @@ class ConcaveConvex(IterativeMethod):
         self.counts, self.n_imputed = 0, 0
 
     def step(self):
-        """Solve the convex problem of the present states, and find those of its solution."""
+        """Solve the convex problem of the current states, and find those of its solution."""
         found, n_passes = self._solve()
         states, gain = self._imputed(found.w)
         objective, last = found.primal - gain, self.point
@@ -104,7 +104,7 @@ class ConcaveConvex(IterativeMethod):
         return self.point.w
 
     def solution(self):
-        """The present point; the counts of the blocks are those of all convex problems then."""
+        """The current point; the counts of the blocks are those of all convex problems then."""
         counts = np.array(self.counts)
         counts[block_rules.CALLS] = self.n_oracle_calls
         counts[block_rules.EVICTED] = self.blocks.counts[block_rules.EVICTED]

@@ -36,7 +36,7 @@ def _check_kernel_params(value, name):
 
 
 class QuadraticSurrogateClassifier(ClassifierMixin, Estimator):
-    """Least squares for the task loss: consistent for every loss, in closed form.
+    """Consistent classifier for any task loss, by a quadratic surrogate.
 
     Minimizes, over functions g from inputs to r numbers, with the embedding psi of the loss::
 
@@ -77,7 +77,7 @@ class QuadraticSurrogateClassifier(ClassifierMixin, Estimator):
         Weight of the ridge, that of `sklearn.linear_model.Ridge`. "auto" has the least squared
         error on rows left out, each with its copies; for "asgd" it sets the size of the ball.
     fit_intercept : bool, default=True
-        Whether there is a constant; "ridge" does not penalize it.
+        Whether to fit an intercept, which "ridge" does not penalize.
     cost_weight : {"auto", "root"} or None, default="auto"
         "root" multiplies the loss of a sample by the square root of the largest cost of its true
         output, and divides psi by it: consistent, and better for few samples and skewed costs.

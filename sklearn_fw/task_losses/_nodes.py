@@ -39,10 +39,10 @@ class _SumOverNodes(TaskLoss):
 
 
 class HammingLoss(_SumOverNodes):
-    """Share of the labels that are wrong, or their number.
+    """Hamming loss: fraction or number of wrong labels.
 
     Choose the number to train with, so that a label counts as much in a long sequence as in a
-    short one, and the share to evaluate.
+    short one, and the fraction to evaluate.
 
     Parameters
     ----------
@@ -167,7 +167,7 @@ class MatrixLoss(_SumOverNodes):
 
 
 class BlockLoss(_SumOverNodes):
-    """Labels in the wrong block count fully, those in the right block little or not at all.
+    """Loss of classes in blocks: wrong labels of the right block cost less.
 
     Choose it where classes have parents: the wrong species costs little or nothing if the genus is
     right.
@@ -177,7 +177,7 @@ class BlockLoss(_SumOverNodes):
     blocks : dict
         Block of every class.
     within : float, default=0.0
-        Cost of a wrong label in the right block, from 0 to 1, as a share of that of another block.
+        Cost of a wrong label in the right block, from 0 to 1, relative to that of another block.
     normalize : bool, default=False
         Divide by the number of labels of a sample.
 

@@ -11,7 +11,7 @@ from ._base import TaskLoss
 
 
 class LinkLoss(TaskLoss):
-    """Cost of links that are missed and of links that are false.
+    """Weighted number of missed and of false links.
 
     The loss is::
 
@@ -168,7 +168,7 @@ class DistanceLoss(TaskLoss):
         return float(np.minimum(squares, 1.0).mean())
 
     def position_costs(self, y_true, shape):
-        """Share of the loss that each joint has at each pixel.
+        """Compute the fraction of the loss of each joint at each pixel.
 
         Parameters
         ----------

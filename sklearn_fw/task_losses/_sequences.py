@@ -39,7 +39,7 @@ def phrases(codes, sample, prefixes, type_of):
 
 
 class EditLoss(TaskLoss):
-    """Edit distance: the fewest tokens to insert, delete or replace, per token of the truth.
+    """Edit distance: insertions, deletions and replacements, per token of the truth.
 
     Choose it for texts or lists of unknown length: a token that is missing costs one, and does not
     make all that follow it wrong.
@@ -144,7 +144,7 @@ class SequenceLoss(TaskLoss):
 
 
 class BleuLoss(SequenceLoss):
-    """One minus BLEU of single outputs: the n-grams of the prediction that the truth has, too.
+    """One minus the BLEU of single outputs.
 
     Choose it for texts in words, where many phrasings are right and the order matters nearby:
     translations, summaries. `EditLoss` suits spelling and outputs with single right tokens.

@@ -217,7 +217,7 @@ def test_base_that_disagrees_with_values():
         def base(self, order):
             return np.array([3.0, -4.0, 1.0])[order]
 
-    with pytest.raises(ValueError, match=r"the base of Wrong.size=3. is not what its values say"):
+    with pytest.raises(ValueError, match=r"the base of Wrong.size=3. contradicts its values"):
         minimize_submodular(Wrong())
 
 

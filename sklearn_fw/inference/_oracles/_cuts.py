@@ -20,7 +20,7 @@ OFF_DIAGONAL = [0, 1], [1, 0]
 
 
 class QPBO(GraphOracle):
-    """Good labeling and upper bound for two states and edges of any kind, by roof duality.
+    """Approximate MAP inference with a bound for two states, by roof duality (QPBO).
 
     Maximizes the score of `PairwiseScores` over the linear program on the local polytope, where
     each node is labeled or half in each state. Labels found there are those of a MAP labeling, so
@@ -414,7 +414,7 @@ class Cut(NamedTuple):
 
 
 class CutMoves(GraphOracle):
-    """Good labeling of any graph by minimum cuts: alpha-expansion and alpha-beta swap.
+    """Approximate MAP inference by minimum cuts: alpha-expansion and alpha-beta swap.
 
     Increases the score of `PairwiseScores`: an expansion lets any set of nodes change to the state
     alpha at once, a swap gives each node that has one of two states the better of both. Choose it

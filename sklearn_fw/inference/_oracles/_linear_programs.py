@@ -293,7 +293,7 @@ class MILP(GraphOracle):
 
 
 class LPRelaxation(GraphOracle):
-    """Upper bound, fractional optimum and a rounded labeling, by linear programming.
+    """LP relaxation of MAP inference: bound, fractional optimum, rounded labeling.
 
     Maximizes the score of `PairwiseScores` over the local polytope: marginals of nodes and edges
     that agree with each other, whether or not there is a distribution that has them::

@@ -14,7 +14,7 @@ local_search = lazy("graphs.local_search")
 
 
 class ICM(GraphOracle):
-    """Good labeling of any graph in very little time, by iterated conditional modes.
+    """Fast approximate MAP inference by iterated conditional modes.
 
     Increases the score of `PairwiseScores` by giving each node in turn the best state given its
     neighbors, until none changes: a local maximum, often far from the optimum. Choose it to
@@ -140,7 +140,7 @@ RUN_PER_NODE, SHORTEST_RUN, FEWEST_RUNS = 1.25, 400, 4
 
 
 class IteratedLocalSearch(GraphOracle):
-    """Good labeling of any graph by kicks and repairs, between `ICM` and exhaustive search.
+    """Approximate MAP inference by iterated local search with random kicks.
 
     Increases the score of `PairwiseScores`: some neighboring nodes get random states, then random
     trees around them, hundreds of nodes, take their best states given all others; the change stays

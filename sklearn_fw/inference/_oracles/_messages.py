@@ -17,7 +17,7 @@ message_passing = lazy("graphs.message_passing")
 
 
 class TRWS(GraphOracle):
-    """Good labeling of any graph with a bound, by sequential tree-reweighted message passing.
+    """Approximate MAP inference with a bound, by sequential tree-reweighted messages.
 
     Maximizes the score of `PairwiseScores` approximately, and minimizes a bound on the score of
     every labeling: the dual of the linear relaxation over the local polytope. Choose it for graphs
@@ -172,7 +172,7 @@ class Relaxation:
 
 
 class MaxProduct(GraphOracle):
-    """Good labeling of any graph, by loopy max-product belief propagation with damping.
+    """Approximate MAP inference by loopy max-product belief propagation with damping.
 
     Sends messages about the best score behind an edge as if the graph had no cycles: exact where it
     has none, else a heuristic. Choose it on graphs with few and long cycles, where it often finds

@@ -29,7 +29,7 @@ class Attempt(NamedTuple):
 
 
 class BestOf(Oracle):
-    """Best answer of several oracles, by default of all fast ones for general graphs.
+    """Best result of several oracles, by default of all fast ones for general graphs.
 
     Returns the labeling with the largest score of `PairwiseScores` that any of them finds, with
     the smallest of their bounds. Choose it on graphs with cycles that are too large for an exact

@@ -42,8 +42,8 @@ def minimize_frank_wolfe(
     """Minimize a smooth function over a set by Frank-Wolfe steps.
 
     Solves ``min over x in D of f(x)`` with the certificate ``gap = <f'(x), x - s>`` in every
-    iteration, where s is the vertex of D that is lowest for the gradient. For convex f the value
-    is at most the gap above the minimum; for others the gap is zero at stationary points only.
+    iteration, where s is the vertex of D returned by its oracle. For convex f the value is at most
+    the gap above the minimum; for others the gap is zero at stationary points only.
     Choose this where projections onto D are expensive, as for paths, matchings, nuclear norms and
     marginal polytopes, or where x shall be a combination of few vertices.
 
@@ -55,10 +55,10 @@ def minimize_frank_wolfe(
     domain : domain object
         The set: an object of `sklearn_fw.optim.domains`, or your own with a method ``lmo``.
     variant : str, default="auto"
-        "fw" steps towards s; "away" also away from the worst vertex of the present combination;
+        "fw" steps towards s; "away" also away from the worst vertex of the current combination;
         "pairwise" moves weight from that vertex to s; "fully_corrective" minimizes over the hull of
         all vertices in use; "min_norm_point" goes to the minimum over their affine hull, as far as
-        weights stay positive, for quadratic objectives. "auto" takes what suits the domain and the
+        weights stay positive, for quadratic objectives. "auto" depends on the domain and the
         objective. "away" and "pairwise" warn (RuntimeWarning) where D is not a polytope.
     step_size : str, float or callable, default="auto"
         "universal" is ``2 / (2 + k)`` and "fictitious" ``1 / (1 + k)`` after k steps that drop no
@@ -108,7 +108,7 @@ def minimize_frank_wolfe(
     caller can know.
 
     Deviations from [1]_: corrections of functions that are not quadratic go to a hundredth of the
-    present gap, or to ``tol`` if that is more. For nonconvex functions the step of a line search
+    current gap, or to ``tol`` if that is more. For nonconvex functions the step of a line search
     is taken where it is lower than one of backtracking, which [2]_ gives a rate for.
 
     References

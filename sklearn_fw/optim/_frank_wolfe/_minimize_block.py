@@ -1,4 +1,4 @@
-"""Frank-Wolfe steps in one factor of a product at a time."""
+"""Block-coordinate Frank-Wolfe on products of domains."""
 
 import math
 

@@ -207,7 +207,7 @@ class Rounding:
         if type(self.function).base is not SubmodularFunction.base:
             told = base_of(self.function, order)
         if np.abs(base - told).max() > VIOLATION * self.size:
-            raise ValueError(f"the base of {self.function!r} is not what its values say")
+            raise ValueError(f"the base of {self.function!r} contradicts its values")
         bases.n_calls += 1
         self.look(bases.first.array, Base(base / self.scale, order), [bases.first])
 

@@ -116,7 +116,7 @@ class Engine(ABC):
         self.pool.close()
 
     def fenchel(self, mapping=True):
-        """The `Pair` of the present point and the present A; ``mapping`` may be left out."""
+        """The `Pair` of the current point and the present A; ``mapping`` may be left out."""
         return self.problem.pair(*self._get(POINT), *self._get(SUM), mapping=mapping)
 
     def _allocate(self):

@@ -328,7 +328,7 @@ def _products(X):
 
 
 class NewtonCG(Solver):
-    """Newton's method by preconditioned conjugate gradients, for a ridge penalty or none.
+    """Newton's method by preconditioned conjugate gradients, for ridge penalties.
 
     One output or several, any number of columns. The preconditioner is the inverse of the mean
     curvature of all outputs, as a matrix for some hundred columns and its diagonal for more. An
@@ -480,7 +480,7 @@ def _with_free_solved(matrix, gradient, w, l1, l2, lower, upper):
 
 
 class Newton(Solver):
-    """Newton's method with the penalty as it is, for one output and some hundred columns.
+    """Proximal Newton method, for one output and some hundred columns.
 
     Every step minimizes the second-order model of the losses plus the penalty: one system of
     linear equations for a ridge, coordinate descent on the matrix of second derivatives and such

@@ -198,7 +198,7 @@ class Run(IterativeMethod):
         return done
 
     def certify(self):
-        """Exact certificate of the present point, which then is what the engine stands on."""
+        """Exact certificate of the current point, which then is what the engine stands on."""
         self.best = None  # its arrays may be as large as all others
         coef, intercept = self.engine.point()
         best = self.problem.certify(coef, intercept)

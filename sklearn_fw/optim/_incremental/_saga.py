@@ -227,7 +227,7 @@ class Svrg(IncrementalSolver):
 
 
 class Sdca(Solver):
-    """Stochastic dual coordinate ascent: a step puts the slope of one row where the dual is best.
+    """Stochastic dual coordinate ascent, with exact steps in one dual variable.
 
     For losses of one score and penalties with ``l2 > 0`` that are separable by features; steps are
     exact for a ridge. Choose it for many sparse rows, where it is the fastest method here: it has

@@ -7,7 +7,7 @@ A domain is any object with the method
 a linear minimization oracle: for an array ``gradient`` of shape (size,) it returns a vertex v, and
 no point of the set has a smaller ``<gradient, v>``. It must not change the gradient nor depend on
 its length, and must return equal numbers whenever it returns the same vertex. So this is a complete
-domain, though solvers will ask where they shall start::
+domain, though solvers need a ``start``::
 
     class Segment:
         def lmo(self, gradient):

@@ -16,7 +16,7 @@ SHORT = 256  # bytes that a key holds as they are; of more it holds a digest
 
 
 class Atom(ABC):
-    """Base class of atoms; derive from it for a kind of your own, see :doc:`/guide/own_domain`.
+    """Base class of atoms; for your own see :doc:`/guide/own_domain`.
 
     Methods keep atoms as they come, compute inner products and sums, and never make them dense: a
     vertex with few entries or of low rank costs as much as its description.
@@ -288,7 +288,7 @@ def is_ours(thing):
 
 
 class Domain(ABC):
-    """Base class of domains: derive from it, set ``size`` and write ``lmo`` to have your own.
+    """Base class of domains: a subclass sets ``size`` and writes ``lmo``.
 
     ``lmo`` may return an `Atom` or a plain array, see :doc:`/guide/own_domain`.
 

@@ -40,7 +40,7 @@ class _Network(Described):
 
 
 class DagPaths(_Network):
-    """Paths of a directed graph without cycles, and what lies between them: unit flows.
+    """Path polytope of a directed acyclic graph: unit flows.
 
     Points have one entry for each edge, or one for each node; a vertex has ones for those of a path
     and zeros elsewhere. Gradients may be negative. Several paths at once, such as one in each of
@@ -153,7 +153,7 @@ class DagPaths(_Network):
 
 
 class Flows(_Network):
-    """Flows through a network with capacities: amounts on edges that meet all demands.
+    """Flow polytope of a network with capacities and demands.
 
     Points have one entry for each edge. The set is::
 

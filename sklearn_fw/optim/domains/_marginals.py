@@ -50,7 +50,7 @@ class _Marginals(Domain):
 
 
 class MarginalPolytope(_Marginals):
-    """Marginals of all distributions over the labelings of a graph, by an oracle.
+    """Marginal polytope of a graph, by a MAP oracle.
 
     Points hold the probabilities of the states of all nodes and then, table by table, those of the
     pairs of states of all edges; a vertex is a labeling and has ones at its states and pairs.
@@ -103,7 +103,7 @@ class MarginalPolytope(_Marginals):
         self.oracle = checked(oracle if can_be_asked(oracle) else resolve_oracle(oracle))
 
     def lmo(self, gradient, start=None):
-        """The labeling that the oracle finds: an atom with ``labels``, ``value`` and ``bound``.
+        """Return the labeling of the oracle, with ``labels``, ``value`` and ``bound``.
 
         Parameters
         ----------
@@ -132,7 +132,7 @@ class MarginalPolytope(_Marginals):
 
 
 class LocalPolytope(_Marginals):
-    """Locally consistent marginals of a graph: a larger set than `MarginalPolytope`.
+    """Local polytope: locally consistent marginals, outside of `MarginalPolytope` too.
 
     Points are those of `MarginalPolytope` and fractional ones besides, where each table of an edge
     agrees with the states of its two nodes, but no distribution over labelings need have them. The
@@ -167,7 +167,7 @@ class LocalPolytope(_Marginals):
         self._program = LPRelaxation()
 
     def lmo(self, gradient, start=None):
-        """The vertex of the linear program: an atom with ``labels``, ``value`` and ``bound``.
+        """Return the vertex of the linear program, an atom with ``labels`` and ``bound``.
 
         Parameters
         ----------

@@ -14,7 +14,7 @@ from ._ragged import is_graph, labels_in, n_dims
 
 
 class GraphModel(LabelledParts):
-    """Labels of the nodes of a graph, whose edges link nodes that depend on each other.
+    """Node labels of graphs, with features of nodes and edges.
 
     Each sample has a graph of its own. The score of the labels y is linear in the weights::
 

@@ -12,7 +12,7 @@ from ._graph import GraphModel
 
 
 class GraphCutModel(GraphModel):
-    """Labels of the nodes of graphs whose neighbors never gain by being different.
+    """Node labels of graphs with attractive edges, by minimum cuts.
 
     The score of the labels y of a graph with node features x_t and edge features z_e >= 0, both
     with a constant, is::

@@ -113,7 +113,7 @@ def read_edges(kind, n_nodes, name, has_constant=False):
 
 
 class PartModel(PairwiseModel):
-    """States of nodes joined by edges, on a graph of each sample's own (base class).
+    """Base class of models on graphs: states of nodes joined by edges.
 
     A subclass defines the parts of an input (`parts`), and its outputs as states of nodes
     (`encode`, `decode`). The score of the states y is linear in the weights::

@@ -55,7 +55,7 @@ class ProxLinear(IterativeMethod):
     # ---- one model -------------------------------------------------------------------------------
 
     def _solve(self):
-        """The model at the present point, to a gap below its decrease."""
+        """The model at the current point, to a gap below its decrease."""
         blocks, shrink = self.blocks, 1.0 + self.lam * self.eta
         center, sigma = self.w / shrink, self.lam + 1.0 / self.eta
         constant = self._penalty(self.w) / shrink
@@ -105,7 +105,7 @@ class ProxLinear(IterativeMethod):
     # ---- the loop --------------------------------------------------------------------------------
 
     def step(self):
-        """Solve the model at the present point, and go to its minimizer if that is better."""
+        """Solve the model at the current point, and go to its minimizer if that is better."""
         model = self._solve()
         decrease = self.objective - model.value
         if self.objective - model.lower <= self.tol * self.objective or decrease <= 0.0:

@@ -160,7 +160,7 @@ class Solver(Parameterized):
         method : object
             ``step()`` makes one pass, and returns None or a row of ``history_``: a dict of numbers
             with "objective" and, if ``certified``, "dual_gap" among them. ``certify()`` returns
-            such a row for the present point, and ``weights()`` that point.
+            such a row for the current point, and ``weights()`` that point.
         """
 
 

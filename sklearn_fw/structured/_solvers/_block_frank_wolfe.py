@@ -26,7 +26,7 @@ REPEATS = 2  # steps for each sample of a batch
 
 
 class BlockFrankWolfe(Solver):
-    """Block-coordinate Frank-Wolfe on the dual of the structured SVM, with a certified gap.
+    """Block-coordinate Frank-Wolfe on the dual problem, with a certified gap.
 
     Each visit calls the oracle for one sample and makes an exact line search on its block of dual
     variables. `StructuredSVM` has names for the usual settings: "bcfw", "bcpfw" (pairwise), "bcafw"
@@ -72,7 +72,7 @@ class BlockFrankWolfe(Solver):
     batch_step : bool, default=False
         Use the vertices of every gap pass for one common step of all blocks.
     lower_bounds, upper_bounds : float, array-like of shape (n_weights,) or None, default=None
-        Box for the weights; None takes what ``model.bounds()`` says, if anything.
+        Box for the weights; None takes ``model.bounds()``, if any.
     warm_start_type : {"keep_primal", "keep_dual", "none"}, default="keep_primal"
         What a warm start with another C keeps: the weights (needs a larger C), the dual
         variables, or nothing.
@@ -140,7 +140,7 @@ class BlockFrankWolfe(Solver):
         if self.cache is True and self.cache_size < 2:
             raise ValueError("cache_size must be at least 2: the truth and one other vertex")
         if self.cache is True and self.variant == "exact":
-            raise ValueError("variant='exact' has no use for a cache: set cache=False")
+            raise ValueError("variant='exact' does not use a cache: set cache=False")
         if self.sampling == "active" and self.variant != "exact":
             raise ValueError(f"sampling='active' is defined for variant='exact' only, got {name}")
         return _BlockMethod(self, blocks, lam, tol, rng, warm)
@@ -261,8 +261,8 @@ class _BlockMethod(DualMethod):
             return
         self.warned = True
         warn(
-            f"the duality gap is {certificate.gap:.3g} < 0: the oracle is not exact, and gaps are "
-            f"no certificates",
+            f"the duality gap is {certificate.gap:.3g} < 0: the oracle is not exact, so that gaps "
+            f"are not certificates",
             RuntimeWarning,
         )
 
@@ -314,7 +314,7 @@ class MinibatchFrankWolfe(Solver):
     early_exit : float, default=0.8
         Certify early when the last known gaps sum to at most ``early_exit * tol``.
     lower_bounds, upper_bounds : float, array-like of shape (n_weights,) or None, default=None
-        Box for the weights; None takes what ``model.bounds()`` says, if anything.
+        Box for the weights; None takes ``model.bounds()``, if any.
 
     See Also
     --------
@@ -424,7 +424,7 @@ class FrankWolfe(Solver):
     step_size : {"line_search", "universal"}, default="line_search"
         "universal" takes steps of 2 / (k + 2).
     lower_bounds, upper_bounds : float, array-like of shape (n_weights,) or None, default=None
-        Box for the weights; None takes what ``model.bounds()`` says, if anything.
+        Box for the weights; None takes ``model.bounds()``, if any.
 
     See Also
     --------

@@ -67,7 +67,7 @@ class Casimir(Solver):
     inner_budget : int or None, default=None
         Steps per pass; None is the number of samples.
     lower_bounds, upper_bounds : float, array-like of shape (n_weights,) or None, default=None
-        Box for the weights; None takes what ``model.bounds()`` says, if anything.
+        Box for the weights; None takes ``model.bounds()``, if any.
 
     See Also
     --------

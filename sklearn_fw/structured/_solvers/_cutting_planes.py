@@ -45,7 +45,7 @@ class OneSlack(Solver):
     max_idle : int, default=20
         Iterations after which a cutting plane without a dual variable is removed.
     lower_bounds, upper_bounds : float, array-like of shape (n_weights,) or None, default=None
-        Box for the weights; None takes what ``model.bounds()`` says, if anything.
+        Box for the weights; None takes ``model.bounds()``, if any.
 
     See Also
     --------
@@ -249,7 +249,7 @@ class NSlack(Solver):
         Outputs per sample. When full, the worst one without a dual variable makes room; if all are
         in use the table grows.
     lower_bounds, upper_bounds : float, array-like of shape (n_weights,) or None, default=None
-        Box for the weights; None takes what ``model.bounds()`` says, if anything.
+        Box for the weights; None takes ``model.bounds()``, if any.
 
     See Also
     --------

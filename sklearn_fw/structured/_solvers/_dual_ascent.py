@@ -54,7 +54,7 @@ def ascend_blocks(blocks, order, uniforms, rules, entropy):
 
 
 class DualAscent(Solver):
-    """Dual coordinate ascent with gap sampling, for ``surrogate="crf"`` and ``"softmax_margin"``.
+    """Dual coordinate ascent with gap sampling, for "crf" and "softmax_margin".
 
     Each visit moves the dual variables of one sample towards its Gibbs distribution, which raises
     the dual objective. The weights are those of the dual variables.

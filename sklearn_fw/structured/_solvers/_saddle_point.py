@@ -17,7 +17,7 @@ KEPT = 0.5
 
 
 class SaddlePointFrankWolfe(Solver):
-    """Structured SVM with a bound on the norm of the weights instead of a ridge: sparse models.
+    """Frank-Wolfe on the norm-constrained structured SVM, for sparse weights.
 
     Minimizes the mean structured hinge over a ball, as a saddle point between the weights and the
     mean feature difference v and loss l of mixtures of outputs, both moved by Frank-Wolfe steps of

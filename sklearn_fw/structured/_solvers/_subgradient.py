@@ -72,7 +72,7 @@ class _PrimalMethod(IterativeMethod):
 
 
 class Subgradient(Solver):
-    """Stochastic subgradient on the primal, with steps 1/k: the baseline without a certificate.
+    """Stochastic subgradient method on the primal, a baseline without a certificate.
 
     Parameters
     ----------
@@ -89,7 +89,7 @@ class Subgradient(Solver):
 
     Notes
     -----
-    Runs ``max_iter`` passes in random order; ``tol`` is not used.
+    Runs ``max_iter`` passes in random order, with steps 1/k; ``tol`` is not used.
 
     References
     ----------
