@@ -4,7 +4,7 @@
   test          run the quick tests, --all of them, or those that pytest selects, e.g. test -k chain
   test-extras   run the tests that need an extra, with all extras; none of them may skip
   test-plain    run the quick tests as plain Python, without the compiler
-  lint          check format, style, spelling and docstrings; lint --fix repairs what it can
+  lint          check format, style, words and docstrings; lint --fix repairs what it can
   docs          build the documentation and its gallery into docs/_build/html
   fuzz [N]      call everything with corrupted arguments, N times; repeat one with --case SEED:INDEX
   bench NAME    run examples/benchmarks/NAME.py; without a name, list them
@@ -144,6 +144,9 @@ def lint(args):
         "style": ["ruff", "check", "--output-format=concise", *(["--fix"] if fix else [])],
         "format": ["ruff", "format", *([] if fix else ["--check"])],
         "spelling": ["codespell_lib"],
+        # Benchmarks keep the words that their results were measured with.
+        "American spelling": ["codespell_lib", "--builtin=en-GB_to_en-US", "--skip=./*/benchmarks"],
+        "phrases": ["tests._english"],
         "docstrings": ["numpydoc", "lint", *modules],
     }
     failed = [name for name, command in steps.items() if call(python, "-m", *command)]

@@ -11,7 +11,7 @@ from . import __version__, _demo
 from ._core.callbacks import HAS_CALLBACKS
 from .datasets import make_digit_words
 
-PICTURE = "sklearn_fw_demo.png"
+FIGURE = "sklearn_fw_demo.png"
 
 
 def main(arguments=None):
@@ -40,31 +40,31 @@ def main(arguments=None):
         f"{svm.n_iter_} passes, {svm.n_oracle_calls_} oracle calls"
     )
     if options.output is None:
-        print(f"no picture: {missing('matplotlib', 'plot')}")
+        print(f"no figure: {missing('matplotlib', 'plot')}")
     else:
         _demo.draw(words, single, chain, options.output)
-        print(f"picture: {options.output}")
+        print(f"figure: {options.output}")
 
 
 def parse(arguments):
-    """Options of the command line; a picture that cannot be written is refused at once."""
+    """Options of the command line; a figure that cannot be written is an error at once."""
     parser = argparse.ArgumentParser(prog="python -m sklearn_fw", description=__doc__)
     parser.add_argument("--version", action="version", version=f"sklearn_fw {__version__}")
-    parser.add_argument("--output", help=f"picture to write; {PICTURE} when not given")
+    parser.add_argument("--output", help=f"figure to write; {FIGURE} when not given")
     options = parser.parse_args(arguments)
     if not has("matplotlib"):
         if options.output is not None:
             parser.error(f"--output: {missing('matplotlib', 'plot')}")
         return options
-    options.output = Path(PICTURE if options.output is None else options.output)
+    options.output = Path(FIGURE if options.output is None else options.output)
     folder = options.output.absolute().parent
     if not os.access(folder, os.W_OK):
-        parser.error(f"--output: {folder} is no folder that can be written to")
+        parser.error(f"--output: {folder} is not a folder that can be written to")
     return options
 
 
 def with_progress(make):
-    """Let a maker of estimators give them a progress bar, or say what that needs."""
+    """Let a maker of estimators give them a progress bar, or exit with its requirements."""
     if not HAS_CALLBACKS:
         print("no progress bars: they need scikit-learn 1.9 or newer")
         return make

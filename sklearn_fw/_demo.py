@@ -1,4 +1,4 @@
-"""Words of digits read one by one and as a whole, both tuned alike: the demo and its benchmark."""
+"""Words of digits read one by one and as a whole, both tuned: the demo and its benchmark."""
 
 import time
 from typing import NamedTuple
@@ -78,7 +78,7 @@ def tune(make, words, grid=GRID):
 
 
 def draw(words, single, chain, path):
-    """Write a picture: the certificate of the chain, and test words taken at random."""
+    """Write a figure: the certificate of the chain, and test words taken at random."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(12, 5.2), layout="constrained")

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from _mrf_references import brute_force, labellings, random_mrf
+from _mrf_references import brute_force, labelings, random_mrf
 from _scaled_scores import ORACLES, SIZES, assert_holds, scaled_scores
 from sklearn_fw import TRWMarginals
 from sklearn_fw.random_fields import (
@@ -91,13 +91,13 @@ def asked(model, mrf, log_partition):
         if log_partition == -np.inf and ("forbid" in str(error) or "-inf" in str(error)):
             return None
         # Local search may not find what is allowed.
-        if "found no labelling that the potentials of -inf allow" in str(error):
+        if "found no labeling that the potentials of -inf allow" in str(error):
             return None
         raise
 
 
 def maxima(rng):
-    """`PairwiseMRF.map`: the labelling's score, and a bound on all of them."""
+    """`PairwiseMRF.map`: the labeling's score, and a bound on all of them."""
     mrf, log_partition, _ = field(rng)
     oracle = ["auto", "trws", "approx", "milp", "lp", "branch_and_bound", "elimination"]
     if log_partition == -np.inf:
@@ -105,9 +105,9 @@ def maxima(rng):
     try:
         found = mrf.map(oracle=oracle[rng.integers(len(oracle))])
     except ValueError as error:
-        assert "no labelling was found" in str(error)  # noqa: PT017
+        assert "no labeling was found" in str(error)  # noqa: PT017
         return
-    scores = mrf.score(labellings(mrf.n_states))
+    scores = mrf.score(labelings(mrf.n_states))
     size = np.abs(mrf.theta[mrf.theta > -np.inf]).sum()
     assert abs(found.value - mrf.score(found.labels[None])[0]) <= 1e-14 * size
     assert scores.max() <= found.bound + SHARE * abs(scores.max()) + 1e-13 * size

@@ -275,7 +275,7 @@ def balls(rng):
 
 
 def inexact_oracles(rng):
-    """Bounds of oracles that do not always find the best labelling are part of the certificate."""
+    """Bounds of oracles that do not always find the best labeling are part of the certificate."""
     p = multilabel(rng, 1.0)
     oracle = [
         LPRelaxation(), BestOf(["icm", "lp"]), BestOf(["trws"]), MILP(mip_rel_gap=0.5), MILP(),

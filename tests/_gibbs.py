@@ -21,7 +21,7 @@ class Gibbs(NamedTuple):
 
 
 def brute_force(scores):
-    """The Gibbs distribution, labelling by labelling."""
+    """The Gibbs distribution, labeling by labeling."""
     n_nodes, n_states = scores.unary.shape
     labelings = all_labelings(n_nodes, n_states)
     values = scores.unary[np.arange(n_nodes), labelings].sum(axis=1)
@@ -55,7 +55,7 @@ def assert_exact(oracle, scores):
     np.testing.assert_allclose(oracle.log_partition(scores), expected.log_partition, **tolerance)
     if expected.log_partition == -np.inf:
         for question in (oracle.marginals, lambda scores: oracle.sample(scores, 1)):
-            with pytest.raises(ValueError, match="every labelling is forbidden"):
+            with pytest.raises(ValueError, match="every labeling is forbidden"):
                 question(scores)
         return
     node, edge, log_partition = oracle.marginals(scores)

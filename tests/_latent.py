@@ -1,4 +1,4 @@
-"""Small problems with hidden states, and their objective by lists of all labellings."""
+"""Small problems with hidden states, and their objective by lists of all labelings."""
 
 import itertools
 
@@ -40,7 +40,7 @@ def label_sets():
 
 
 def objective(svm, X, y, w):
-    """By lists of all labellings of states: ``A_i`` are those whose labels are not contradicted."""
+    """By lists of all labelings of states: ``A_i`` are those whose labels are not contradicted."""
     model, total = svm.model_, 0.0
     for x, truth in zip(X, y):
         x = x[None] if np.ndim(x) == 1 else [x]

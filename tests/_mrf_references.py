@@ -1,4 +1,4 @@
-"""Random small fields, and brute force for them: every labelling and its score."""
+"""Random small fields, and brute force for them: every labeling and its score."""
 
 import itertools
 
@@ -42,13 +42,13 @@ def flat(estimator):
     return estimator.mrf_.flatten(estimator.marginals_, estimator.edge_marginals_)
 
 
-def labellings(n_states):
+def labelings(n_states):
     return np.array(list(itertools.product(*map(range, n_states))))
 
 
 def enumerate_scores(n_states, factors, constant):
-    """All labellings and their scores, factor by factor."""
-    X = labellings(n_states)
+    """All labelings and their scores, factor by factor."""
+    X = labelings(n_states)
     score = np.full(len(X), constant)
     for scope, table in factors:
         score = score + table[tuple(X[:, list(scope)].T)]

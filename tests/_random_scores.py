@@ -112,12 +112,12 @@ def read_only(scores):
 
 
 def best_value(scores):
-    """The score of the best labelling, by enumeration."""
+    """The score of the best labeling, by enumeration."""
     return float(labeling_values(*parts(scores))[0].max())
 
 
 def size_of(scores):
-    """Largest absolute score that a labelling can have in one of its parts."""
+    """Largest absolute score that a labeling can have in one of its parts."""
     pairs = scores.pairwise[possible_pairs(scores.unary, scores.edges)]
     flat = np.concatenate([scores.unary.ravel(), pairs])
     return np.abs(flat[flat > -np.inf]).max(initial=0.0)

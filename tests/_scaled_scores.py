@@ -10,7 +10,7 @@ from sklearn_fw import inference
 
 # How the sizes of the entries of one instance are drawn.
 SIZES = [
-    "one size", "penalties", "rewards", "cancelling", "two sizes", "all sizes", "constants",
+    "one size", "penalties", "rewards", "canceling", "two sizes", "all sizes", "constants",
     "sums beyond doubles",
 ]  # fmt: skip
 
@@ -38,7 +38,7 @@ def scaled_scores(rng, sizes, graph="any", n_states=None, attractive=False, forb
         if attractive:
             hit &= np.eye(n_states, dtype=bool) == (sign > 0)
         pairwise[hit] = sign * big
-    elif sizes == "cancelling" and len(edges):
+    elif sizes == "canceling" and len(edges):
         for e in range(len(edges)):
             end = int(rng.integers(2))
             moved = big * rng.integers(-1, 2, n_states)
@@ -82,7 +82,7 @@ class Reference:
                 self.best, self.size = value, sum(map(abs, parts))
 
     def parts(self, labels):
-        """Scores of the nodes and edges of a labelling; None for forbidden ones."""
+        """Scores of the nodes and edges of a labeling; None for forbidden ones."""
         nodes = [row[k] for row, k in zip(self._unary, labels)]
         return nodes + [t[labels[a]][labels[b]] for t, (a, b) in zip(self._pairwise, self._edges)]
 
@@ -93,7 +93,7 @@ def _fractions(array):
     return None if array == -np.inf else Fraction(float(array))
 
 
-# What counts as rounding: a share of the sum of the absolute scores of the best labelling.
+# What counts as rounding: a share of the sum of the absolute scores of the best labeling.
 SHARE = Fraction(1, 10**9)
 TWO_STATES = {"n_states": 2, "attractive": True}
 ORACLES = {

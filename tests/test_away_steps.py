@@ -1,4 +1,4 @@
-"""Randomised away steps of the benchmarks against optima known by other means."""
+"""Randomized away steps of the benchmarks against optima known by other means."""
 
 import importlib
 from pathlib import Path

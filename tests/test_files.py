@@ -111,7 +111,7 @@ READERS = {
     "evidence": ("a.evid", b"2\n1 0 1\n2 0 0 1 2\n", lambda path: load_uai(path, "evidence")),
     "marginals": ("a.MAR", b"MAR\n2\n2 0.25 0.75\n3 0.5 0.25 0.25\n", read_solution),
     "partition function": ("a.PR", b"PR\n-12.5\n", read_solution),
-    "labelling": ("a.MAP", b"MAP\n3 0 2 1\n", read_solution),
+    "labeling": ("a.MAP", b"MAP\n3 0 2 1\n", read_solution),
 }
 
 
@@ -260,7 +260,7 @@ class TestColumnFiles:
     def test_other_alphabets_need_an_open_file(self, form, tmp_path):
         path = tmp_path / "a.txt"
         path.write_text("He + PRP~\n", encoding=form)
-        with pytest.raises(ValueError, match="is no superset of ASCII: open the file with it"):
+        with pytest.raises(ValueError, match="is not a superset of ASCII: open the file with it"):
             load_conll(path, encoding=form)
         with path.open(encoding=form) as file:
             assert load_conll(file)[0].tolist() == [["He", "+", "PRP~"]]
@@ -302,7 +302,7 @@ class TestCompactLetters:
             ),
             (
                 {"word": np.array([1, None, 2], dtype=object)},
-                "'word': is no array in NumPy's format .*Object arrays",
+                "'word': is not an array in NumPy's format .*Object arrays",
             ),
         ],
     )
@@ -320,7 +320,7 @@ class TestCompactLetters:
         ):
             (tmp_path / "letters.npz").write_bytes(content)
             with pytest.raises(
-                ValueError, match=r"letters\.npz.* is no (intact zip|array in NumPy's)"
+                ValueError, match=r"letters\.npz.* is not an (intact zip|array in NumPy's)"
             ):
                 load_ocr_letters(tmp_path)
 
@@ -340,7 +340,7 @@ class TestCompactLetters:
         header = header[: -excess - 1] + b"\n" if excess > 0 else header[:-1].ljust(127) + b"\n"
         members["pixels.npy"] = header + old[128:]
         (tmp_path / "letters.npz").write_bytes(archive(members))
-        with pytest.raises(ValueError, match=r"array 'pixels': (has shape|is no array in)"):
+        with pytest.raises(ValueError, match=r"array 'pixels': (has shape|is not an array in)"):
             load_ocr_letters(tmp_path)
 
 
@@ -367,13 +367,13 @@ def test_lines_of_letters(old, new, message, tmp_path):
 @pytest.mark.parametrize(
     "line, message",
     [
-        (PAIR.replace(b"[1, 0]", b"[true, 0]"), "links that are no pairs of whole numbers"),
-        (PAIR.replace(b"[1, 0]", b"[NaN, 0]"), "links that are no pairs of whole numbers"),
+        (PAIR.replace(b"[1, 0]", b"[true, 0]"), "links that are not pairs of whole numbers"),
+        (PAIR.replace(b"[1, 0]", b"[NaN, 0]"), "links that are not pairs of whole numbers"),
         (PAIR.replace(b"[1, 0]", b"[" + b"9" * 40 + b", 0]"), r"links the words \(9{40}, 0\)"),
-        (PAIR.replace(b"[1, 0]", b"[" + b"9" * 5000 + b", 0]"), "is no JSON object"),
-        (PAIR.replace(b"[[1, 0]]", b"null"), "links that are no pairs of whole numbers"),
-        (PAIR.replace(b'"a"', b"7"), "has words that are no list of text"),
-        (b"[" * 100_000 + b"\n", "is no JSON object"),
+        (PAIR.replace(b"[1, 0]", b"[" + b"9" * 5000 + b", 0]"), "is not a JSON object"),
+        (PAIR.replace(b"[[1, 0]]", b"null"), "links that are not pairs of whole numbers"),
+        (PAIR.replace(b'"a"', b"7"), "has words that are not a list of text"),
+        (b"[" * 100_000 + b"\n", "is not a JSON object"),
     ],
 )
 def test_lines_of_alignments(line, message, tmp_path):
@@ -394,7 +394,7 @@ def test_lines_of_alignments(line, message, tmp_path):
         ({"../3": ANSWER}, "must map names of files"),
         ({"3" * 19: ANSWER}, "must map names of files"),
         ({"a\0003": ANSWER}, "must map names of files"),
-        ("[" * 100_000, "it is no JSON"),
+        ("[" * 100_000, "it is not JSON"),
     ],
 )
 def test_answers(content, message, tmp_path):

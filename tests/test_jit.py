@@ -136,7 +136,7 @@ def test_nothing_is_kept_where_no_folder_is_safe(installation):
     out, err = installation.run()
     assert out == ["42", "42"]
     assert err.count("UserWarning") == 1
-    assert "kernels are compiled anew in each process" in err
+    assert "kernels are compiled again in each process" in err
     assert "Set the environment variable NUMBA_CACHE_DIR to a folder that can be written" in err
     assert not list(installation.temporary.rglob("*.nbc"))
 

@@ -76,7 +76,7 @@ def test_demo_runs_without_extras(small, without_extras, tmp_path, monkeypatch, 
     monkeypatch.chdir(tmp_path)
     command.main([])
     said = capsys.readouterr().out
-    assert 'no picture: matplotlib is not installed; pip install "sklearn-fw[plot]" adds it' in said
+    assert 'no figure: matplotlib is not installed; pip install "sklearn-fw[plot]" adds it' in said
     assert "no progress bars: " in said
     assert "StructuredSVM, whole words" in said
     assert not list(tmp_path.iterdir())
@@ -92,7 +92,7 @@ def test_a_folder_that_is_not_there_is_refused(small, tmp_path, capsys):
     pytest.importorskip("matplotlib", reason="needs the extra 'plot'")
     with pytest.raises(SystemExit):
         command.main(["--output", str(tmp_path / "nowhere" / "words.png")])
-    assert "nowhere is no folder that can be written to" in capsys.readouterr().err
+    assert "nowhere is not a folder that can be written to" in capsys.readouterr().err
 
 
 def test_tuning_takes_the_best_on_validation_words():

@@ -1,4 +1,4 @@
-"""Penalties against brute-force minimisation, duality, and the compiled proximal operators."""
+"""Penalties against brute-force minimization, duality, and the compiled proximal operators."""
 
 import re
 
@@ -79,7 +79,7 @@ def steps_of_groups(form, rng):
 
 
 def nelder_mead(function, starts):
-    """Minimise without derivatives, from several starts and again from where that ends."""
+    """Minimize without derivatives, from several starts and again from where that ends."""
     options = {"xatol": 1e-11, "fatol": 1e-16, "maxiter": 2000}
     best = min((minimize(function, x, method="Nelder-Mead") for x in starts), key=lambda r: r.fun)
     for _ in range(3):
@@ -408,5 +408,7 @@ def test_a_penalty_of_its_own_kind_names_the_base_class():
         def value(self, w):
             return 0.0
 
-    with pytest.raises(TypeError, match=r"Own is no penalty.*GroupSeparable and write group_value"):
+    with pytest.raises(
+        TypeError, match=r"Own is not a penalty.*GroupSeparable and write group_value"
+    ):
         Own().bind(3)

@@ -136,7 +136,7 @@ def test_penalties_that_solvers_do_not_know():
         def _bind(self, n_features):
             return object()
 
-    with pytest.raises(TypeError, match="Strange is no penalty that solvers know"):
+    with pytest.raises(TypeError, match="Strange is not a penalty that solvers support"):
         AsagaRegressor(penalty=Strange(), alpha=0.1).fit(np.eye(3), [1.0, 2.0, 3.0])
 
 

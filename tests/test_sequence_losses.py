@@ -107,8 +107,8 @@ def test_names_and_forms():
     ("pair", "error", "message"),
     [
         (("O", 3), TypeError, r"y_pred.* must be a text or a list of tokens, got a int"),
-        (([[1]], "O"), TypeError, r"y_true.* holds \[1\], which is no token"),
-        (([None], "O"), ValueError, r"y_true.* holds None, which is no token"),
+        (([[1]], "O"), TypeError, r"y_true.* holds \[1\], which is not a token"),
+        (([None], "O"), ValueError, r"y_true.* holds None, which is not a token"),
         ((np.eye(2), "O"), ValueError, r"y_true.* must be a vector of tokens, got shape \(2, 2\)"),
         ((np.ma.masked_equal([1, 2], 2), "O"), ValueError, "y_true.* has masked tokens"),
     ],

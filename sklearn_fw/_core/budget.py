@@ -73,7 +73,7 @@ def _limited(seconds, outer, ends_oracles):
 
 
 def part_of_time(share, most=math.inf):
-    """A share of the seconds that oracles have, and at most so many, for a part of this fit."""
+    """Budget of a part of this fit: a fraction of the oracles' seconds, at most ``most``."""
     budget, seconds = budget_now(), min(share * time_left(), most)
     part = _limited(max(seconds, 1e-9), budget, ends_oracles=True)
     return _within(part._replace(started=budget.started))
@@ -86,7 +86,7 @@ def finishing():
 
 
 def shared(function):
-    """The function with the budget of the moment, wherever joblib may run it."""
+    """The function with the current budget, wherever joblib may run it."""
     left = budget_now().left
     # The clock of all processes.
     return partial(_run_until, None if left == math.inf else time.time() + left, function)

@@ -8,7 +8,7 @@ except ImportError:  # scikit-learn before 1.9
     HAS_CALLBACKS = False
 
     class CallbackSupportMixin:
-        """Stand-in that says what is missing."""
+        """Stand-in whose error names the missing version of scikit-learn."""
 
         def set_callbacks(self, *callbacks):
             raise NotImplementedError("callbacks need scikit-learn 1.9 or newer")
@@ -38,7 +38,7 @@ class FitTasks:
     def end(self, attributes):
         """Report a pass; returns True when a callback asks to stop.
 
-        ``attributes()`` gives the fitted attributes of the moment and is called only if needed.
+        ``attributes()`` returns the current fitted attributes and is called only if needed.
         """
         if self._root is None:
             return False

@@ -45,7 +45,8 @@ def between(value, name, least, most):
     """A positive number in a range, as a float."""
     number = positive(value, name)
     if not least <= number <= most:
-        raise ValueError(f"{name} must be from {least:g} to {most:g}, got {number:g}")
+        start = f"{least:g}" if least > 1e-99 else "0 (excluded)"
+        raise ValueError(f"{name} must be from {start} to {most:g}, got {number:g}")
     return number
 
 
@@ -96,7 +97,7 @@ def flag(value, name):
 
 
 def items(values, name, what):
-    """The elements of a list, tuple, array or other container, which is no text and no mapping."""
+    """The elements of a list, tuple, array or other container, but not of text or a mapping."""
     if isinstance(values, str | bytes | dict | set) or not hasattr(values, "__iter__"):
         kind = "None" if values is None else f"a {type(values).__name__}"
         raise TypeError(f"{name} must be a list of {what}, got {kind}")
@@ -387,13 +388,13 @@ def classes(y, fractions=False):
 
 
 def _check_targets(y, numeric):
-    if not isinstance(y, str):  # of scikit-learn, which says what a missing y is
+    if not isinstance(y, str):  # of scikit-learn, which refuses a missing y
         samples(y, "y")
     if np.ma.is_masked(y):
         raise ValueError("y has masked entries: leave them out")
     try:
         kind = np.asarray(y).dtype.kind
-    except ValueError:  # of unequal lengths, of which scikit-learn says so
+    except ValueError:  # of unequal lengths, which scikit-learn refuses
         return y
     if kind == "c":
         raise ValueError("Complex data not supported in y")
@@ -459,7 +460,7 @@ def kind(X, name):
     if isinstance(X, list | tuple):
         try:
             array = np.asarray(X)
-        except ValueError:  # of unequal lengths, of which scikit-learn says so
+        except ValueError:  # of unequal lengths, which scikit-learn refuses
             return X
     if isinstance(array, np.ndarray) and array.dtype.kind in "SUVmM":
         raise ValueError(f"{name} must hold numbers, got dtype {array.dtype}")
@@ -502,7 +503,7 @@ def sparse(X, name):
     if indptr[0] != 0 or indptr[-1] > n_entries or np.any(indptr[1:] < indptr[:-1]):
         raise ValueError(
             f"{name}.indptr must rise from 0 to the number of entries, at most {n_entries}: make "
-            f"the matrix anew from its parts"
+            f"the matrix again from its parts"
         )
     _check_indices(indices, n_minor, f"{name}.indices")
     if len(indices) > indptr[-1] or len(X.data) > indptr[-1]:  # a reserve behind the last row
@@ -517,5 +518,5 @@ def _check_indices(indices, size, name):
     if len(indices) and not (indices.min() >= 0 and indices.max() < size):
         raise ValueError(
             f"{name} must name places from 0 to {size - 1}, got {indices.min()} to "
-            f"{indices.max()}: make the matrix anew from its parts"
+            f"{indices.max()}: rebuild the matrix from its parts"
         )

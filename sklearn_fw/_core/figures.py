@@ -124,7 +124,7 @@ class Display:
         return image
 
     def _bars(self, panel, lengths, names, options, **labels):
-        """Horizontal bars from the top down, with names beside them."""
+        """Horizontal bars from the top down, with names to their left."""
         bars = panel.barh(np.arange(len(lengths)), lengths, **options)
         panel.set_yticks(np.arange(len(names)), names, fontsize="small")
         if not panel.yaxis_inverted():

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-# Names of the encodings in which the mark of UTF-8 is no text; numbers are read as Latin-1.
+# Names of the encodings in which the mark of UTF-8 is not text; numbers are read as Latin-1.
 MARKED = {"utf-8", "utf-8-sig", "iso8859-1"}
 # What no text in a superset of ASCII begins with.
 WIDE_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE, codecs.BOM_UTF32_BE)
@@ -74,7 +74,7 @@ def _read_open(source, name):
             name_of(source), f"is not in the encoding it was opened with: {error}"
         ) from None
     if isinstance(content, str):
-        # What a lenient decoder could not read is no text in any encoding.
+        # What a lenient decoder could not read is not text in any encoding.
         return content.encode("utf-8", errors="surrogatepass")
     if not isinstance(content, bytes | bytearray | memoryview):
         raise TypeError(
@@ -89,7 +89,7 @@ def gunzip(path, content, most=-1):
     try:
         return gzip.GzipFile(fileobj=io.BytesIO(content)).read(most)
     except Exception as error:  # of the kinds EOFError, zlib.error, BadGzipFile, struct.error
-        raise damage(path, f"is no intact gzip file ({_reason(error)})") from None
+        raise damage(path, f"is not an intact gzip file ({_reason(error)})") from None
 
 
 def _reason(error):
@@ -100,7 +100,7 @@ def _open_archive(path, content):
     try:
         return zipfile.ZipFile(io.BytesIO(content))
     except Exception as error:  # damaged tables lead to errors of many kinds
-        raise damage(path, f"is no intact zip archive ({_reason(error)})") from None
+        raise damage(path, f"is not an intact zip archive ({_reason(error)})") from None
 
 
 def _unpack(path, archive, member):
@@ -163,4 +163,6 @@ def _array(path, key, content):
     try:
         return np.lib.format.read_array(io.BytesIO(content), allow_pickle=False)
     except Exception as error:  # headers are Python text, which can be wrong in many ways
-        raise damage(path, f"is no array in NumPy's format ({_reason(error)})", array=key) from None
+        raise damage(
+            path, f"is not an array in NumPy's format ({_reason(error)})", array=key
+        ) from None

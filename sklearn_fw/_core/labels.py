@@ -48,7 +48,7 @@ def _flatten(y, name):
     parts = [part.ravel() for part in parts if part.size]
     dates = kinds & set("mM")
     if dates and len(kinds) > 1:
-        raise ValueError(f"{name} holds dates beside other labels: use one kind")
+        raise ValueError(f"{name} mixes dates with other labels: use one kind")
     if len(kinds) > 1:  # numpy would turn numbers beside text into text
         parts = [part.astype(object) for part in parts]
     return (np.concatenate(parts) if parts else []), shapes
@@ -82,7 +82,7 @@ def _refuse_missing(pairs, lengths):
             token = next(k for k, label in enumerate(labels) if _is_no_label(label))
             raise ValueError(
                 f"{locate(token, lengths)} of {name} has the label {labels[token]!r:.60}, which is "
-                "no label: labels must be text or numbers; leave out what is not labelled"
+                "no label: labels must be text or numbers; leave out what is not labeled"
             )
 
 
@@ -111,7 +111,7 @@ def links_of(y, name, shape=None):
     """
     if _is_list(y):
         try:
-            if bytes in map(type, y):  # two bytes are no pair
+            if bytes in map(type, y):  # two bytes are not a pair
                 raise TypeError
             pairs = np.array(sorted({(j, k) for j, k in y}))
         except (TypeError, ValueError):
@@ -193,8 +193,8 @@ def mapping_counts(truth, mapping):
 def precision_recall_f1(n_right, n_judged, n_true):
     """Precision (1 where nothing is judged), recall (1 where nothing is true) and F1.
 
-    The one convention of all metrics here: who says nothing is never wrong, and nothing is left to
-    be found where nothing is true. F1 is 0 where one of both is.
+    The one convention of all metrics here: precision is 1 without predictions, recall is 1 without
+    true items, and F1 is 0 where either is 0.
     """
     precision = n_right / n_judged if n_judged else 1.0
     recall = n_right / n_true if n_true else 1.0

@@ -40,7 +40,7 @@ class IterativeMethod(ABC):
         """
 
     def certify(self):
-        """Such a row for the present point, which is what will be reported."""
+        """Such a row for the current point, which is what will be reported."""
         raise AssertionError(f"{type(self).__name__}.step certifies in every iteration")
 
     @abstractmethod

@@ -33,7 +33,7 @@ class Oracle(Parameterized, ABC):
         Whether ``value`` and ``upper_bound`` are equal in every answer.
     releases_gil : bool
         Whether most of a call is compiled code that lets other threads run. Threads then share the
-        calls of a fit with ``n_jobs``, else processes do, unless `joblib.parallel_config` says so.
+        calls of a fit with ``n_jobs``, else processes do; `joblib.parallel_config` overrides this.
 
     See Also
     --------
@@ -69,7 +69,7 @@ class Oracle(Parameterized, ABC):
 
     @abstractmethod
     def argmax(self, scores, start=None):
-        """The best labeling that is found, and what is known about all others.
+        """Compute a labeling of high score and an upper bound on all scores.
 
         Parameters
         ----------
@@ -85,7 +85,7 @@ class Oracle(Parameterized, ABC):
         value : float
             Its score, ``-inf`` if it is forbidden.
         upper_bound : float
-            No labeling has a larger score; inf if there is no bound.
+            No labeling has a larger score; inf without a bound.
         """
 
 
@@ -146,13 +146,13 @@ class CheckedOracle(Oracle):
     Attributes
     ----------
     exact : bool
-        What the oracle says of itself, False if it says nothing.
+        The oracle's own attribute, False without one.
 
     Notes
     -----
-    Wrong shapes, labels that are no integers or out of range, NaN and bounds below the score of the
-    labels raise ValueError or TypeError with the name of the oracle. A value that the labels do not
-    have is replaced by theirs, and refused if a function returns it.
+    Wrong shapes, labels that are not integers or out of range, NaN and bounds below the score of
+    the labels raise ValueError or TypeError with the name of the oracle. A value that the labels do
+    not have is replaced by theirs, and an error if a function returns it.
 
     Examples
     --------
@@ -169,12 +169,12 @@ class CheckedOracle(Oracle):
 
     @property
     def exact(self):
-        """What the oracle says of itself."""
+        """Whether the oracle declares itself exact."""
         return bool(getattr(self.oracle, "exact", False))
 
     @property
     def releases_gil(self):
-        """What the oracle says of itself."""
+        """Whether the oracle declares that it releases the GIL."""
         return bool(getattr(self.oracle, "releases_gil", False))
 
     def argmax(self, scores, start=None):
@@ -211,15 +211,15 @@ class CheckedOracle(Oracle):
             )
         values = check.array(values, f"values that {name} returned")
         if values.shape != (len(labels),):
-            raise ValueError(f"{name} returned {values.shape} values for {len(labels)} labellings")
+            raise ValueError(f"{name} returned {values.shape} values for {len(labels)} labelings")
         if not len(labels):
-            raise ValueError(f"{name} must return at least one labelling")
+            raise ValueError(f"{name} must return at least one labeling")
         labels = np.stack([check_labels(row, scores, name) for row in labels])
         for row, value in zip(labels, values.tolist(), strict=True):
             _check_value(value, scores.value(row), name)
         tolerance = ROUNDING * max(1.0, float(np.abs(values).max()))
         if np.any(np.diff(values) > tolerance) or len(np.unique(labels, axis=0)) < len(labels):
-            raise ValueError(f"{name} must return different labellings in descending order")
+            raise ValueError(f"{name} must return different labelings in descending order")
         return values, labels
 
     @available_if(_has("marginals"))
@@ -287,7 +287,7 @@ def check_argmax(labels, value, upper_bound, scores, name, *, strict):
     if strict or math.isnan(value):
         _check_value(value, found, name)
     elif not _agree(value, found):
-        value = found  # the labels say what they are worth
+        value = found  # the score of the labels is exact
     if upper_bound is None:
         upper_bound = math.inf
     upper_bound = _number(upper_bound, f"the upper_bound that {name} returned")
@@ -328,7 +328,7 @@ def _check_value(value, found, name):
 
 
 def _number(value, name):
-    """A float; None is no answer here."""
+    """A float; None is an error here."""
     value = value.item() if isinstance(value, np.ndarray) and value.ndim == 0 else value
     if not isinstance(value, Real):
         raise TypeError(f"{name} must be a number or None, got {value!r}")

@@ -36,7 +36,7 @@ class PairwiseScores:
         edges is best given as ``np.broadcast_to(table, (n_edges, n_states, n_states))``: such a
         view is recognized by its zero stride and never expanded.
     edges : ndarray of shape (n_edges, 2), integer
-        Nodes joined by each edge, in any order. The direction only says which axis of
+        Nodes joined by each edge, in any order. The direction only defines which axis of
         ``pairwise`` belongs to which node: rows to ``edges[e, 0]``, columns to ``edges[e, 1]``.
 
     See Also
@@ -271,7 +271,7 @@ def check_range(scores):
 
 
 def check_sums(largest, n_parts):
-    """Raise a ValueError where a sum of so many scores could leave the range of float64."""
+    """Raise a ValueError where a sum of ``n_parts`` scores could leave the range of float64."""
     if largest > LARGEST_SUM / max(n_parts, 1):
         raise ValueError(
             f"sums of {n_parts} scores as large as {largest:.3g} may leave the range of float64, "

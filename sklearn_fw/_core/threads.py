@@ -35,7 +35,7 @@ def n_workers(n_jobs):
 
 
 def check_n_jobs(n_jobs):
-    """None or a number of workers, negative for all but so many."""
+    """None or a number of workers; -1 is all processors, -2 all but one."""
     if n_jobs is None:
         return None
     if not isinstance(n_jobs, Integral) or isinstance(n_jobs, bool):
@@ -68,7 +68,7 @@ def shares_memory(prefer=None, require=None):
 
 
 def chunks(starts, n_jobs, pieces=1):
-    """Ranges of samples with about equal numbers of nodes, so many ``pieces`` per worker."""
+    """Ranges of samples with about equal numbers of nodes, ``pieces`` of them per worker."""
     n_ranges = min(pieces * n_workers(n_jobs), len(starts) - 1)
     targets = np.linspace(0, starts[-1], n_ranges + 1)
     cuts = np.unique(np.searchsorted(starts, targets))

@@ -1,4 +1,4 @@
-"""PyTorch, which is imported when it is asked for, and never at import."""
+"""PyTorch, imported at its first use only."""
 
 
 def import_torch(who):

@@ -14,7 +14,7 @@ import numba
 
 ANNOUNCEMENT = "compiling kernels: some seconds, once per installation"
 NOT_KEPT = (
-    "kernels are compiled anew in each process, which takes up to half a minute: nothing can be "
+    "kernels are compiled again in each process, which takes up to half a minute: nothing can be "
     "kept in the folder of sklearn_fw, in the user's cache folder or in a temporary folder of the "
     "user's own. Set the environment variable NUMBA_CACHE_DIR to a folder that can be written"
 )

@@ -22,7 +22,7 @@ def njit(*args, **options):
 
     def decorate(function):
         if numba.config.DISABLE_JIT:
-            # Compiled code says nothing of overflow either, which random numbers make on purpose.
+            # Compiled code does not warn of overflow either, which random numbers make on purpose.
             outermost = "no_cpython_wrapper" not in options
             return np.errstate(all="ignore")(function) if outermost else function
         kernel, warning = _compiled_lazily(function, args, options)
@@ -96,7 +96,7 @@ _interrupts = _Interrupts()
 
 
 def intrinsic(plain):
-    """``numba.extending.intrinsic`` with the Python twin that NUMBA_DISABLE_JIT=1 asks for."""
+    """``numba.extending.intrinsic`` with the Python implementation for NUMBA_DISABLE_JIT=1."""
 
     def decorate(function):
         return plain if numba.config.DISABLE_JIT else extending.intrinsic(function)
@@ -106,8 +106,8 @@ def intrinsic(plain):
 
 # For kernels that only kernels call: without a wrapper for Python they compile a third faster.
 inner = njit(no_cpython_wrapper=True)
-# The same, written into the callers: a kernel is optimised again in every kernel above it, so each
-# level costs. Not for those that ask whether a field is None: there numba no longer sees it.
+# The same, written into the callers: a kernel is optimized again in every kernel above it, so each
+# level costs. Not for those that compare a field with None: there numba no longer sees it.
 inlined = njit(no_cpython_wrapper=True, inline="always")
 # For inner products alone: sums in any order are what lets them use vector instructions (2 to 5
 # times faster); nothing else of fastmath, so NaN and infinity keep their meaning.

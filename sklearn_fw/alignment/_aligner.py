@@ -63,7 +63,7 @@ def _as_pairs(mapping, name):
 
 
 class KnowledgeBaseAligner(Estimator):
-    """Entities of two knowledge bases that are the same, one to one, by names, values and links.
+    """Greedy one-to-one entity alignment of two knowledge bases (SiGMa).
 
     Maximizes ``obj(y) = sum_ij y_ij [(1 - alpha) s_ij + alpha g_ij(y)]`` over one-to-one partial
     mappings y greedily: s is the similarity of labels and properties, g the weighted number of
@@ -94,7 +94,7 @@ class KnowledgeBaseAligner(Estimator):
         Initial matches: equal labels that are unique on both sides, one of them drawn at random, or
         given ones.
     seed_fraction : float, default=1.0
-        Share of the seed that is kept, that with the best static scores.
+        Fraction of the seed that is kept, with the best static scores.
     suggestions : {"inverted_index", None}, default="inverted_index"
         Whether pairs with similar labels are tried without a matched neighbor.
     min_shared_words : int, default=2
@@ -112,7 +112,7 @@ class KnowledgeBaseAligner(Estimator):
         the last # or /).
     property_similarity : "auto" or dict of property to str, default="auto"
         How values are compared: "exact", "numeric" (equal numbers), "year" (equal years) or
-        "jaccard" (weighted share of common words); "auto", and properties not named, depend on
+        "jaccard" (weighted fraction of common words); "auto", and properties not named, depend on
         their values.
     max_neighbor_pairs : int, default=1000000
         A match with more pairs of neighbors in one relation leaves these out, with a warning.
@@ -159,7 +159,7 @@ class KnowledgeBaseAligner(Estimator):
     Cost is the sum over matches of the pairs of their neighbors in each relation, times the
     logarithm of the heap; memory some 60 bytes per scored pair.
 
-    The threshold of suggestions is lower than the paper's (0.75), at which catalogues with typing
+    The threshold of suggestions is lower than the paper's (0.75), at which catalogs with typing
     errors and no links lose a quarter of their matches. Trigrams are taken where the fraction of
     labels that are the nearest of their nearest label is higher by more than 0.01 than with words.
 
@@ -366,11 +366,11 @@ class KnowledgeBaseAligner(Estimator):
             try:
                 codes.append(kb._codes[e])
             except (KeyError, TypeError):
-                raise ValueError(f"{name}: {e!r:.60} is no entity of side {side + 1}") from None
+                raise ValueError(f"{name}: {e!r:.60} is not an entity of side {side + 1}") from None
         return codes
 
     def score_samples(self, pairs):
-        """Return the score that pairs have beside the final mapping.
+        """Compute scores of pairs given the final mapping.
 
         Parameters
         ----------

@@ -8,11 +8,11 @@ from .._core import check
 from .._core.figures import Display, check_fitted, check_vectors
 from ._aligner import KnowledgeBaseAligner
 
-MOST_LETTERS = 40  # of a name beside its bar
+MOST_LETTERS = 40  # of a name next to its bar
 
 
 class MatchEvidenceDisplay(Display):
-    """Best candidates of an entity as bars: contributions of names, properties and links.
+    """Bar plot of the best candidates of an entity, by contribution to their scores.
 
     Shows why an entity was matched or not. Create it with `from_estimator`.
 
@@ -106,7 +106,7 @@ class MatchEvidenceDisplay(Display):
 
 
 class AlignmentCurveDisplay(Display):
-    """Precision, recall and F1 by the number of matches: the effect of a higher threshold.
+    """Precision, recall and F1 by the number of matches, from high to low threshold.
 
     Parameters
     ----------

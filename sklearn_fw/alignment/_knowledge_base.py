@@ -22,7 +22,7 @@ ESCAPE = re.compile(r"\\(u[0-9A-Fa-f]{4}|U[0-9A-Fa-f]{8}|[tbnrf\"'\\])")
 
 
 class KnowledgeBase:
-    """Facts about entities: relations among them, properties with values, and labels.
+    """Knowledge base: entities with relations, properties and labels.
 
     Inverse relations need not be given; duplicates count once and relations of an entity with
     itself are dropped.
@@ -32,7 +32,7 @@ class KnowledgeBase:
     relations : iterable of (entity, relation, entity), default=()
         Facts that link two entities.
     properties : iterable of (entity, property, value), default=()
-        Facts with a value: text, number or date. None, NaN and empty text are no values.
+        Facts with a value: text, number or date. None, NaN and empty text are left out.
     labels : dict of entity to str, str or None, default=None
         Label of each entity, or the property that holds it. None takes, for each entity, its
         first value of a property called label, prefLabel, name or title (in any case, after the
@@ -114,7 +114,7 @@ class KnowledgeBase:
         return found
 
     def merge(self, other):
-        """Return a knowledge base with the facts of both; entities of the same name are one.
+        """Return a knowledge base with the facts of both, merged by entity name.
 
         Parameters
         ----------
@@ -352,13 +352,13 @@ def _read_triples(path):
             try:
                 line = file.readline()
             except Exception as error:  # of the kinds EOFError, zlib.error, BadGzipFile
-                raise damage(path, f"is no intact gzip file ({error})", line=number) from None
+                raise damage(path, f"is not an intact gzip file ({error})", line=number) from None
             if not line:
                 return
             try:
                 triple = _parsed(line.decode("utf-8"))
             except ValueError as error:  # of which those of an encoding are a kind
-                raise damage(path, f"is no N-Triple in UTF-8 ({error})", line=number) from None
+                raise damage(path, f"is not an N-Triple in UTF-8 ({error})", line=number) from None
             if triple is not None:
                 yield triple
 

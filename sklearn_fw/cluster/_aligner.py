@@ -30,7 +30,7 @@ def _check_cost(value, name):
 
 
 class SequenceAligner(Estimator):
-    """A common template of token sequences, and the steps that most of them share.
+    """Multiple alignment of token sequences, and their most frequent steps.
 
     Minimizes ``f(U) = sum of cost(a, b) over tokens a and b in one slot, over S`` for S tokens in
     all, where each token goes to a slot of the template and slots ascend along each sequence.
@@ -107,7 +107,7 @@ class SequenceAligner(Estimator):
     -----
     An iteration costs O(S L + V^2 L) for L slots and V tokens in the vocabulary; memory is O(S L).
     Costs count ordered pairs and each token with itself, as the released code does. The relaxed
-    problem is not convex. Aligning again, which never raises f, is no part of [1]_.
+    problem is not convex. Aligning again, which never raises f, is not part of [1]_.
 
     More than 13 parameters: costs are two numbers or a matrix, which needs a vocabulary.
 
@@ -309,7 +309,7 @@ class SequenceAligner(Estimator):
         return self._laid_out(sequences, kept, starts, slots)[1], costs
 
     def predict(self, sequences):
-        """Step of each token of new sequences, -1 for none, each aligned with the template.
+        """Align new sequences with the template: step of each token, -1 for none.
 
         Parameters
         ----------
@@ -362,7 +362,7 @@ def _check_sequences(sequences):
 def _check_tokens(tokens, name):
     for token in tokens:
         if check.is_missing(token):
-            raise ValueError(f"{name} holds {token!r}, which is no token")
+            raise ValueError(f"{name} holds {token!r}, which is not a token")
         try:
             hash(token)
             is_token = type(token).__eq__ is not object.__eq__ or isinstance(token, Enum)

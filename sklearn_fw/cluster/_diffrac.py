@@ -188,7 +188,7 @@ def relax(objective, domain, *, start, max_iter, tol, rng, algorithm="fw", watch
     """Minimize by Frank-Wolfe steps until the gap is a share ``tol`` of the value.
 
     ``watch(x, n_iter)`` sees each point and selects the result, so a budget that ends before the
-    gap is small is no reason for a warning.
+    gap is small does not raise a warning.
     """
 
     def end(state):

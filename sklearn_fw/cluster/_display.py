@@ -14,7 +14,7 @@ MOST_LETTERS = 12  # of a token in a cell
 
 
 class AlignedScriptDisplay(Display):
-    """Table of aligned sequences: a row each, and a column for each step of their template.
+    """Table of aligned sequences, with a column for each step of their template.
 
     Create it with `from_estimator`.
 
@@ -166,7 +166,7 @@ class StepsDisplay(Display):
 
 
 class StateActionDisplay(Display):
-    """Candidates of one clip in time, colored by state, with the scores and time of the action.
+    """Timeline of one clip: candidates by state, and scores and time of the action.
 
     Shows whether the first state precedes the action. Create it with `from_estimator`.
 

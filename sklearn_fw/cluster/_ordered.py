@@ -19,7 +19,7 @@ N_FAILURES, N_MOVES = 60, 600  # moved steps that lower nothing, one after the o
 
 
 class OrderedDiscriminativeClustering(ClusterMixin, Estimator):
-    """The same steps, once each and in one order, in many feature series.
+    """Discriminative clustering of feature series into ordered steps.
 
     Minimizes ``h(Z) = min over W, b of ||Z - X W - b||^2 / (2 T) + reg ||W||^2 / 2`` over
     assignments Z in which each step has one row of each sequence, in ascending order. A relaxation
@@ -34,7 +34,7 @@ class OrderedDiscriminativeClustering(ClusterMixin, Estimator):
     reg : float or "auto", default="auto"
         Strength of the penalty on W; "auto" is one over the number of sequences times K.
     fit_intercept : bool, default=True
-        Whether there is b, without a penalty.
+        Whether to fit an intercept b, which is not penalized.
     algorithm : {"fw", "bcfw", "away"}, default="fw"
         Steps of all sequences together, of one sequence after the other, or with steps away from
         the worst vertex.
@@ -49,7 +49,7 @@ class OrderedDiscriminativeClustering(ClusterMixin, Estimator):
     max_iter : int, default=200
         Largest number of Frank-Wolfe iterations; of passes with "bcfw".
     tol : float, default=1e-4
-        Stop when the gap is at most this share of the relaxed objective.
+        Stop when the gap is at most this fraction of the relaxed objective.
     random_state : int, RandomState instance or None, default=None
         Source of starts.
 
@@ -308,9 +308,9 @@ class Rounding:
             n, step = rng.randint(len(lengths)), rng.randint(K)
             row = rng.randint(lengths[n])
             place = np.searchsorted(np.delete(self.slots.reshape(-1, K)[n], step), row)
-            alike = root @ root[starts[n] + row]  # the answers of a classifier of this row alone
-            alike /= max(alike[starts[n] + row], np.finfo(float).tiny)
-            moved = np.insert(np.delete(answers, step, axis=1), place, alike, axis=1)
+            near = root @ root[starts[n] + row]  # the answers of a classifier of this row alone
+            near /= max(near[starts[n] + row], np.finfo(float).tiny)
+            moved = np.insert(np.delete(answers, step, axis=1), place, near, axis=1)
             before, found = self.value, self._descend(moved, 6)
             n_failures, n_moves = n_failures + 1, n_moves + 1
             if self.value < before:

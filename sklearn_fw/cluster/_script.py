@@ -1,4 +1,4 @@
-"""The steps of a task from what is said about it, then where they happen."""
+"""The steps of a task from its narration, then their locations."""
 
 from dataclasses import KW_ONLY
 
@@ -13,7 +13,7 @@ from ._ordered import OrderedDiscriminativeClustering
 
 
 class ScriptDiscovery(Estimator):
-    """Steps of a task from narrated series: a script of the words, then its steps in the features.
+    """Steps of a task from narrated series: a script of tokens, then its locations.
 
     First the tokens of all sequences are aligned, and the steps of the common script are found.
     Then these are located in the feature series, once each and in the order of the script, and near
@@ -79,9 +79,9 @@ class ScriptDiscovery(Estimator):
         y : None
             Unused.
         tokens : list of list
-            What is said in each of them, in order.
+            Tokens of each narration, in order.
         token_rows : list of array-like of shape (n_tokens_i, 2)
-            First and last row that each token is spoken in.
+            First and last row of each token.
         """
         self.aligner_ = self._stage("aligner", SequenceAligner).set_params(n_steps=self.n_steps)
         self.aligner_.fit(tokens)

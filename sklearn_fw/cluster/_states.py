@@ -18,7 +18,7 @@ ROUND_EVERY = 25
 
 
 class JointStateActionClustering(Estimator):
-    """Two states of an object and the action that leads from one to the other, in clips.
+    """Joint discriminative clustering of object states and the action between them.
 
     A clip has rows of features in time, of which one is the action, and candidates, short
     observations that overlap, of which some show the object in one of its states. Minimizes
@@ -50,7 +50,7 @@ class JointStateActionClustering(Estimator):
     max_iter : int, default=600
         Largest number of Frank-Wolfe iterations; of passes with "bcfw".
     tol : float, default=1e-4
-        Stop when the gap is at most this share of the relaxed objective.
+        Stop when the gap is at most this fraction of the relaxed objective.
     random_state : int, RandomState instance or None, default=None
         Source of starts.
 
@@ -231,7 +231,7 @@ class JointStateActionClustering(Estimator):
         return data, scores, rounded
 
     def predict(self, clips):
-        """Action and states of clips, chosen together by the classifiers that were learned.
+        """Predict the action and the states of clips jointly, by the learned classifiers.
 
         Parameters
         ----------

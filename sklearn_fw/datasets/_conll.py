@@ -25,7 +25,7 @@ Sentences of the Wall Street Journal with automatic part-of-speech tags and the 
 :Labels: 22 chunk tags
 
 """
-# Files may be packed anew at any time, so what is inside is checked.
+# Files may be repacked at any time, so what is inside is checked.
 _REMOTE = {
     part: Remote(f"https://www.clips.uantwerpen.be/conll2000/chunking/{part}.txt.gz", size, sha256)
     for part, size, sha256 in (
@@ -52,7 +52,7 @@ SPACES = " \t\f\v\r"  # between columns: words may hold other kinds of space
 def load_conll(
     source, *, member=None, columns=None, separator=None, comment=None, encoding="utf-8"
 ):
-    """Read sentences from a file with one token per line and blank lines between sentences.
+    """Read sentences from a file with one token per line (CoNLL format).
 
     Parameters
     ----------
@@ -212,7 +212,7 @@ def _check_encoding(encoding):
     except (LookupError, ValueError) as error:
         raise ValueError(f"encoding={encoding!r} cannot be used: {error}") from None
     if not fits:
-        raise ValueError(f"encoding={encoding!r} is no superset of ASCII: open the file with it")
+        raise ValueError(f"encoding={encoding!r} is not a superset of ASCII: open the file with it")
 
 
 def _check_text(text, name):

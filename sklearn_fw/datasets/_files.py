@@ -148,7 +148,7 @@ def _read(remote):
 def _fault(path, content, remote):
     """What is wrong with the content of a file, or None."""
     try:
-        # A damaged or hostile file may unpack to anything: one byte more than expected will do.
+        # A damaged or crafted file may unpack to anything: one byte more than expected will do.
         text = gunzip(path, content, remote.size + 1)
     except ValueError as error:
         return str(error).removeprefix(f"{path}: ")

@@ -101,7 +101,7 @@ def make_snakes(
     n_samples=200, length=10, n_test=100, margin=0, *, form="grid", random_state=None,
     return_X_y=False,
 ):  # fmt: skip
-    """Pictures of snakes whose cells have to be numbered from head to tail.
+    """Images of snakes whose cells have to be numbered from head to tail.
 
     A snake is a walk that never meets itself. The color of each of its cells is the direction to
     the next one (for the last one, of the last step), and the label of a cell is its number, 0 for
@@ -110,15 +110,15 @@ def make_snakes(
     Parameters
     ----------
     n_samples : int, default=200
-        Number of training pictures.
+        Number of training images.
     length : int, default=10
         Number of cells of a snake, at least 2.
     n_test : int, default=100
-        Number of test pictures.
+        Number of test images.
     margin : int, default=0
         Rows and columns of background around the snake, at least 0.
     form : {"grid", "graph", "edge_features"}, default="grid"
-        Pictures as arrays, or as graphs of neighboring cells for
+        Images as arrays, or as graphs of neighboring cells for
         `sklearn_fw.structured.GraphModel`, without or with features of edges.
     random_state : int, RandomState instance or None, default=None
         Source of the walks.
@@ -132,12 +132,12 @@ def make_snakes(
         each cell; ``y``, ``y_test``: lists of arrays of shape (n_rows, n_columns) with numbers from
         0 to ``length``; ``colors``: names of the colors. As graphs, ``X`` is a list of tuples
         (features, edges) or (features, edges, edge_features): colors of the 3 x 3 cells around each
-        cell, zero outside of the picture, (n_cells, 45); a list of two kinds of edges, to the right
+        cell, zero outside of the image, (n_cells, 45); a list of two kinds of edges, to the right
         and down, (n_edges, 2); the features of both ends, (n_edges, 90). Arrays of ``y`` are flat.
 
     Notes
     -----
-    Pictures are as large as their snake and its margin need.
+    Images are as large as their snake and its margin.
 
     References
     ----------
@@ -184,7 +184,7 @@ def _walk(rng, length):
 
 
 def _picture(cells, margin):
-    """Colors of the cells of a picture, one-hot, and their numbers."""
+    """Colors of the cells of an image, one-hot, and their numbers."""
     steps = np.diff(cells, axis=0)
     ways = np.argmax(np.all(steps[:, None] == STEPS, axis=2), axis=1)
     cells = cells - cells.min(axis=0) + margin

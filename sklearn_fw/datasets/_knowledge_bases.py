@@ -13,7 +13,7 @@ def make_kb_pair(n_movies=1000, *, random_state=None):
 
     There are 1.5 people per film and 3 to 7 actors and one director of each film. Each side keeps
     77 percent of the films, 87 of the people and 85 of the links. Words of names get a typing
-    error (7.5 percent) or are dropped (4.5), names get "the" beside them (7.5), titles are replaced
+    error (7.5 percent) or are dropped (4.5), names get an extra "the" (7.5), titles are replaced
     (8), and years are off by one (3.3).
 
     Parameters

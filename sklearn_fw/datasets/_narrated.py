@@ -62,7 +62,7 @@ def make_ordered_videos(
     n_sequences=30, n_steps=7, *, n_rows=150, n_features=60, p_missing=0.15, p_mention=0.7,
     random_state=None,
 ):  # fmt: skip
-    """Feature series with the same steps in one order, and windows where they are mentioned.
+    """Make feature series with ordered steps, and windows where these are mentioned.
 
     A step lasts five rows and has a direction of its own; scenes between steps recur. Mentions are
     up to eight rows late, in a window of ten rows.
@@ -134,7 +134,7 @@ def make_state_action_clips(
     """Clips in which one action changes an object from a first state to a second.
 
     Rows of a clip show the action for one to two and a half seconds, and two distractions that are
-    stronger, at any time. Of 14 to 25 candidates, 40 % are no object; others show its first state
+    stronger, at any time. Of 14 to 25 candidates, 40 % show no object; others show its first state
     before the action, its second after it, and none clearly while it lasts.
 
     Parameters
@@ -151,7 +151,7 @@ def make_state_action_clips(
     data : Bunch
         ``clips``, a list of dicts for `sklearn_fw.cluster.JointStateActionClustering`; ``actions``
         (n_clips, 2), the first and the last row of each action; ``states``, a list of arrays with
-        0 and 1 for the two states, -1 for what is no object and -2 for what shows both.
+        0 and 1 for the two states, -1 for no object and -2 for both states.
 
     Examples
     --------

@@ -27,7 +27,7 @@ ORIGIN = Origin(
     source="""collected by R. Kassel, MIT Spoken Language Systems Group; normalized and
 distributed (letter.data.gz) by B. Taskar with "Max-Margin Markov Networks" (B. Taskar,
 C. Guestrin and D. Koller, NIPS 2003).  letters.npz is a compact form of it.""",
-    terms="""published for research, without a licence of its own; the set stays under the terms
+    terms="""published for research, without a license of its own; the set stays under the terms
 of its publisher and is not part of this package.  Cite the paper above when you use it.""",
     checksums={"letters.npz": "b331d5b0ac85db89ed530eff55f7842920fd4929d325eb841379643176e288fa"},
 )

@@ -58,7 +58,7 @@ MAPPING = "must map names of files, which end with a number, to log_partition an
 def make_ising(
     graph="clique", size=10, *, coupling=1.0, field=1.0, attractive=False, random_state=None
 ):
-    """Make a random field of spins: a spin glass on a complete graph, a grid or a bipartite graph.
+    """Make a random Ising model: a spin glass on a complete, grid or bipartite graph.
 
     Standard tests of approximate inference. With spins -1 (state 0) and 1 (state 1)::
 
@@ -205,7 +205,7 @@ def _read_exact(path):
         if str(error).startswith(str(path)):
             raise
         line = getattr(error, "lineno", None)
-        raise damage(path, f"{MAPPING}: it is no JSON ({error})", line=line) from None
+        raise damage(path, f"{MAPPING}: it is not JSON ({error})", line=line) from None
     if not isinstance(content, dict) or not content:
         kind = type(content).__name__
         raise damage(path, f"{MAPPING}, but holds a {kind}" if content else "names no file")

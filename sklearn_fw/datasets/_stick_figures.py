@@ -29,7 +29,7 @@ SWING = {"head": 15.0, "hip": 10.0, "elbow": 45.0, "hand": 60.0, "knee": 20.0, "
 def make_stick_figures(
     n_samples=100, *, n_rows=64, n_columns=64, noise=0.3, n_distractors=3, random_state=None
 ):
-    """Make stick figures in noise: poses of eleven joints, to be found in maps of detectors.
+    """Make noisy detector maps of stick figures, for poses of eleven joints.
 
     For each look of a joint (neck, head, elbow, hand, hip, knee, foot) there is a map with a spot
     at each joint with that look, left and right, and spots where there is nothing. Single joints
@@ -54,7 +54,7 @@ def make_stick_figures(
     Bunch
         ``X``: list of n_samples arrays (n_rows, n_columns, 7), the maps. ``y``: list of n_samples
         arrays (11, 2), rows and columns of the joints. ``images``: array (n_samples, n_rows,
-        n_columns), pictures of the sticks, to look at. ``joint_names``, ``feature_names``: lists of
+        n_columns), drawings of the sticks. ``joint_names``, ``feature_names``: lists of
         str. ``edges``: array (10, 2), the sticks as pairs of joints.
 
     Examples
@@ -114,13 +114,13 @@ def _maps(rng, pose, shape, noise, n_distractors):
 def _picture(pose, shape):
     """Sticks as ridges, a ring for the head."""
     rows, columns = np.arange(shape[0])[:, None], np.arange(shape[1])
-    picture = np.zeros(shape)
+    image = np.zeros(shape)
     for a, b in pose[EDGES].astype(np.float64):
         along = b - a
         length = along @ along or 1.0
         share = np.clip(((rows - a[0]) * along[0] + (columns - a[1]) * along[1]) / length, 0, 1)
         squares = (rows - a[0] - share * along[0]) ** 2 + (columns - a[1] - share * along[1]) ** 2
-        picture = np.maximum(picture, np.exp(-squares / 1.2))
+        image = np.maximum(image, np.exp(-squares / 1.2))
     head = pose[NAMES.index("head")]
     away = np.sqrt((rows - head[0]) ** 2 + (columns - head[1]) ** 2) - 2.5
-    return np.maximum(picture, np.exp(-(away**2)))
+    return np.maximum(image, np.exp(-(away**2)))

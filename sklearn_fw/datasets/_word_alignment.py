@@ -13,7 +13,7 @@ Word alignments: English and French sentences
 
 Pairs of sentences that are translations of each other, with links between words that
 translate each other, made by hand.  These files hold sure links only, so the possible ones
-are the same.  Some words have several links: 115 of the 484 pairs of Hansards are no
+are the same.  Some words have several links: 115 of the 484 pairs of Hansards are not
 matchings.
 
 :Hansards: 436 training and 48 test pairs of up to 30 words, proceedings of the Canadian
@@ -42,7 +42,7 @@ _FIELDS = {"src_words", "tgt_words", "alignment"}
 
 
 def load_word_alignment(data_home=None, *, corpus="hansards"):
-    """Load English and French sentences with hand-made links of words from files you have.
+    """Load English and French sentences with manual word alignments from your files.
 
     Parameters
     ----------
@@ -116,11 +116,13 @@ def _read(path):
         except (ValueError, RecursionError):  # no JSON, too many digits, too deep
             record = None
         if not isinstance(record, dict) or not record.keys() >= _FIELDS:
-            raise damage(path, f"is no JSON object with {', '.join(sorted(_FIELDS))}", line=number)
+            raise damage(
+                path, f"is not a JSON object with {', '.join(sorted(_FIELDS))}", line=number
+            )
         source, target = record["src_words"], record["tgt_words"]
         for words in (source, target):
             if not isinstance(words, list) or not all(isinstance(word, str) for word in words):
-                raise damage(path, "has words that are no list of text", line=number)
+                raise damage(path, "has words that are not a list of text", line=number)
         sure = _links(record["alignment"], source, target, number, path)
         possible = _links(record.get("possible", []), source, target, number, path)
         pairs.append((source, target, sure, sorted({*sure, *possible})))
@@ -133,7 +135,7 @@ def _links(links, source, target, number, path):
     if not isinstance(links, list) or not all(
         isinstance(link, list) and list(map(type, link)) == [int, int] for link in links
     ):
-        raise damage(path, "has links that are no pairs of whole numbers", line=number)
+        raise damage(path, "has links that are not pairs of whole numbers", line=number)
     links = sorted({(j, k) for j, k in links})
     outside = [(j, k) for j, k in links if not (0 <= j < len(source) and 0 <= k < len(target))]
     if outside:

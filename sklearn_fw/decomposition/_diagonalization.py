@@ -38,7 +38,7 @@ class JointDiagonalization(NamedTuple):
 
 
 def joint_diagonalize(matrices, *, shear=None, tol=1e-8, max_iter=100):
-    """Basis in which several matrices are as diagonal as possible.
+    """Compute the basis that jointly diagonalizes several matrices.
 
     Without ``shear`` matrices are symmetric and the basis V is orthonormal: Jacobi rotations
     minimize the sum of squares of the off-diagonal entries of ``V.T @ B_p @ V`` [1]_. With it
@@ -135,7 +135,7 @@ def jacobi(matrices, shear, tol=1e-8, max_iter=100):
 
 
 def tensor_power_method(tensor, *, n_restarts=10, tol=1e-5, max_iter=100, random_state=None):
-    """Eigenvectors of a symmetric tensor that is a sum of K cubes of orthonormal vectors.
+    """Compute the eigenvectors of a symmetric, orthogonally decomposable tensor.
 
     ``T = sum_k l_k z_k (x) z_k (x) z_k``: each z_k is a fixed point of ``u <- T(I, u, u) / norm``,
     found from several random starts, of which the one with the largest l_k is kept, and taken out

@@ -27,7 +27,7 @@ PRIORS = ("auto", "average", "likelihood", "mean_variance", "tensor")
 
 
 class DiscreteICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
-    """Topics of documents by matching moments: a few passes, no random start.
+    """Topic model by the method of moments (discrete ICA or LDA).
 
     Counts are ``x_m ~ Poisson(sum_k a_k topics[k, m])`` with independent intensities a_k of any
     distribution; with gamma distributions this is latent Dirichlet allocation with document lengths
@@ -49,7 +49,7 @@ class DiscreteICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         Joint diagonalization of several projections; one random projection and its eigenvectors,
         faster and less accurate; or the tensor power method, which "generalized" has no tensor for.
     projections : "canonical" or int, default="canonical"
-        Diagonalized projections: the K of the whitened coordinates, or so many random ones.
+        Diagonalized projections: the K of the whitened coordinates, or a number of random ones.
     c0 : float or None, default=None
         Sum of the concentrations in LDA moments; None takes that of the most nearly diagonal ones.
     weighting : {"auto", "equal"}, default="auto"
@@ -67,9 +67,9 @@ class DiscreteICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
     max_iter : int, default=100
         Largest number of passes of the refinement.
     tol : float, default=1e-4
-        The refinement ends when a pass raises the evidence bound by less than this share of it.
+        The refinement ends when a pass raises the evidence bound by less than this fraction of it.
     smoothing : "auto" or float, default="auto"
-        Share of the corpus' own distribution of words in topics when documents are scored and
+        Fraction of the corpus' own distribution of words in topics when documents are scored and
         refined: zeros in topics would forbid words. "auto" takes that of largest likelihood from
         0.01 to 0.999 together with an "auto" prior, else 0.01.
     batch_size : int, default=4096
@@ -84,7 +84,7 @@ class DiscreteICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
     doc_topic_prior_, concentration_ : ndarray of shape (n_components,), float
         Concentrations of topics in documents, and their sum.
     smoothing_ : float
-        Share of the corpus' own distribution of words in topics in use.
+        Fraction of the corpus' own distribution of words in topics in use.
     topic_word_prior_, c0_ : float or None
         Concentration of words in topics after a refinement, and sum of concentrations in LDA
         moments; else None.
@@ -106,10 +106,10 @@ class DiscreteICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         Variances of intensities, of proportions with LDA moments; and third cumulants of
         intensities over their standard deviations to the third power.
     negative_mass_ : ndarray of shape (n_components,)
-        Share of the absolute values in ``mixing_raw_`` that was negative: near 0 where the model
+        Fraction of the absolute values in ``mixing_raw_`` that was negative: near 0 if the model
         fits, one half for noise.
     off_diagonality_ : float
-        Share of the squares of the projections that stays beside the diagonals.
+        Fraction of the squares of the projections that is left off the diagonals.
     history_ : dict of str to ndarray
         One entry per pass of the refinement, if there was one: "n_iter", and "lower", the bound on
         the log evidence of the training documents (with "likelihood", under the given topics).
@@ -308,7 +308,7 @@ class DiscreteICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         return X, topics, infer(X, topics, self.doc_topic_prior_)
 
     def transform(self, X):
-        """Expected proportions of topics, of shape (n_samples, n_components); rows sum to one.
+        """Compute expected topic proportions, of shape (n_samples, n_components).
 
         A document without words gets the prior's.
 
@@ -331,7 +331,7 @@ class DiscreteICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         return self._infer(X)[2] / (self.rate_ + 1.0)
 
     def inverse_transform(self, X):
-        """Product of intensities or proportions with the topics: counts or shares of words.
+        """Multiply intensities or proportions with the topics: counts or word frequencies.
 
         Parameters
         ----------
@@ -342,9 +342,9 @@ class DiscreteICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         return check.shaped(X, "X", "n_samples", self.n_components_) @ self.components_
 
     def score_samples(self, X):
-        """Lower bounds on the log probabilities of documents, in nats, of shape (n_samples,).
+        """Compute lower bounds on the log probabilities of documents, in nats.
 
-        Documents are sequences of tokens of known length.
+        Documents are sequences of tokens of known length. Returns an array (n_samples,).
 
         Parameters
         ----------

@@ -9,7 +9,7 @@ from ._posterior import bounds, infer
 
 FIRST_SHARE = 0.01
 SHARES = (FIRST_SHARE, 0.1, 0.3, 0.6, 0.9, 0.99, 0.999)
-STEP = 5  # one document of so many is set aside
+STEP = 5  # one document of this many is set aside
 MOST_DOCUMENTS, MOST_ENTRIES = 1000, 10_000
 FEWEST = 30  # documents set aside that can speak against a refinement
 FEW_TOPICS, ALL_TOPICS = 0.1, 1e4  # concentrations from which the search starts
@@ -78,7 +78,7 @@ class HeldOut:
     def fit(self, share, prior=FEW_TOPICS):
         """Return (value, prior): the concentrations of largest bound, from those of a start.
 
-        A normal law of their logarithms around their mean keeps those of topics that no document
+        A normal prior of their logarithms around their mean keeps those of topics that no document
         set aside has near the others.
         """
         X, weight, topics, gamma = self.X, self.weight, self.smoothed(share), None

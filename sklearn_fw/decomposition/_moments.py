@@ -1,6 +1,6 @@
 """Moments of counts that are diagonal in the topics, whitened, as sums over batches of rows.
 
-A kind of moments says two things: a matrix S, of which the largest eigenvectors whiten, and targets
+A kind of moments has two parts: a matrix S, of which the largest eigenvectors whiten, and targets
 of shape (K, K, P), which are diagonal in one orthonormal basis.
 Rows come in batches, so memory is O(batch K + M K + K^3).
 """
@@ -42,7 +42,7 @@ class Moments:
 
 
 class GPMoments(Moments):
-    """Cumulants of discrete ICA with intensities of any law; row weights sum to ``n`` if given."""
+    """Cumulants of discrete ICA with any intensities; row weights sum to ``n`` if given."""
 
     weigh = staticmethod(lambda X, weight: weight)
 
@@ -114,7 +114,7 @@ class LDAMoments(Moments):
         return self.combine(*self.parts(W))
 
     def combine(self, raw, second, first):
-        """The third moment from its parts, for the present ``c0``."""
+        """The third moment from its parts, for the current ``c0``."""
         c0 = self.c0
         pairs = np.multiply.outer(second, first)
         mixed = pairs + pairs.transpose(0, 2, 1) + pairs.transpose(2, 1, 0)

@@ -52,7 +52,7 @@ class MultiViewCCA(
     base.ClassNamePrefixFeaturesOutMixin, base.TransformerMixin, base.MultiOutputMixin,
     base.RegressorMixin, Estimator,
 ):  # fmt: skip
-    """Shared factors of two views, with loadings that are unique.
+    """Identifiable canonical correlation analysis: shared factors of two views.
 
     The views are ``x = D1 a + e1`` and ``y = D2 a + e2`` with independent sources a_k that the
     views share and noise e1, e2 of their own; a view of counts has Poisson numbers of these means.
@@ -115,7 +115,7 @@ class MultiViewCCA(
         Fraction of the absolute loadings of counts that was negative, the larger of the views:
         near 0 where the model fits, one half for noise; 0 without counts.
     off_diagonality_ : float
-        Fraction of the squares of the targets beside the diagonals.
+        Fraction of the squares of the targets off the diagonals.
     x_mean_, y_mean_ : ndarray of shape (n_features or n_targets,)
         Means of the views.
     n_iter_ : int
@@ -380,7 +380,7 @@ class MultiViewCCA(
         return X @ self._regressions[0] - self.x_mean_ @ self._regressions[0]
 
     def predict(self, X):
-        """Second view, as far as shared factors determine it: estimates of sources times loadings.
+        """Predict the second view from shared factors: source estimates times loadings.
 
         Of shape (n_samples,) or (n_samples, n_targets).
 
@@ -394,7 +394,7 @@ class MultiViewCCA(
         return y.ravel() if self._predict_1d else y
 
     def score(self, X, y, sample_weight=None):
-        """Coefficient of determination of `predict`, the mean of all columns of y; at most 1.
+        """Compute the coefficient of determination of `predict`, the mean over columns.
 
         Parameters
         ----------

@@ -79,8 +79,8 @@ def fit_prior(prior, mean_logs, n_steps=20):
 class TopicDistributions:
     """Dirichlet distributions of topics, for expected counts of words in them.
 
-    Their prior is symmetric, and its concentration is learned with them: topics that few documents
-    speak of are not taken to be as sharp as their counts. ``counts`` has shape (n_features, K).
+    Their prior is symmetric, and its concentration is learned with them: topics of few documents
+    are not taken to be as sharp as their counts. ``counts`` has shape (n_features, K).
     """
 
     def __init__(self, counts):
@@ -171,7 +171,7 @@ def _pass(rows, topics, prior, gammas, counts):
 
 
 def chib_log_likelihood(X, topics, prior, *, n_samples=1000, random_state=None):
-    """Log probabilities of documents under given topics, by Chib's method; of shape (n_docs,).
+    """Estimate log probabilities of documents under given topics, by Chib's method.
 
     In nats, of the tokens in their order, given their number; 0 without tokens. `DiscreteICA`
     computes lower bounds; this is an estimate of the probability itself, from a Gibbs chain of the

@@ -22,7 +22,7 @@ SMALL_SHARE = 1e-3  # projections that say less than this share of the largest a
 
 
 class NoiseMoments(GPMoments):
-    """The second moment beside its diagonal: of shuffled words that is noise alone.
+    """The second moment off its diagonal: of shuffled words that is noise alone.
 
     The diagonal is not: words that come in bursts have variances of their own.
     """
@@ -132,7 +132,7 @@ def length_ratio(moments):
 
 
 def _pairs_above_noise(moments, rng):
-    """Eigenpairs above the largest eigenvalue that shuffled words have beside their variances."""
+    """Eigenpairs above the largest eigenvalue that shuffled words have off the diagonal."""
     size = min(moments.n_features, MOST_COMPONENTS)
     seeds = rng.randint(2**31 - 1, size=2).tolist()
     noises = (NoiseMoments(ShuffledRows(moments.rows, seed)) for seed in seeds)

@@ -106,8 +106,8 @@ class Box:
         axes, logs = [], []
         for low, width, n in zip(self.low, self.width, panels):
             half = 0.5 * width / n
-            centres = low + half * (2 * np.arange(n) + 1)
-            axes.append((centres[:, None] + half * nodes).ravel())
+            centers = low + half * (2 * np.arange(n) + 1)
+            axes.append((centers[:, None] + half * nodes).ravel())
             logs.append(np.tile(np.log(half * weights), n))
         # One slab of the first axis after the other keeps the points of a large rule out of memory.
         rest = np.array(list(product(*axes[1:])), dtype=np.float64)  # of shape (1, 0) for one axis
@@ -126,8 +126,8 @@ class Box:
         draws = rng.uniform(self.low, self.high, size=(n, d))
         near = np.flatnonzero(rng.uniform(size=n) < 0.5)
         widths = np.multiply.outer(SCALES, self.scale)[rng.randint(len(SCALES), size=len(near))]
-        centres = self.rows[rng.randint(len(self.rows), size=len(near))]
-        draws[near] = centres + widths * rng.standard_normal((len(near), d))
+        centers = self.rows[rng.randint(len(self.rows), size=len(near))]
+        draws[near] = centers + widths * rng.standard_normal((len(near), d))
         return draws
 
     def _log_proposal(self, X):
@@ -166,11 +166,11 @@ class Box:
         per_axis = GRID[d]
         width = self.width / per_axis
         axes = [low + w * (np.arange(per_axis) + 0.5) for low, w in zip(self.low, width)]
-        centres = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, d)
-        log_mass = self.log_density(centres)
+        centers = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, d)
+        log_mass = self.log_density(centers)
         mass = np.cumsum(np.exp(log_mass - log_mass.max()))
         cells = np.searchsorted(mass, rng.uniform(size=n_samples) * mass[-1])
-        return centres[cells] + (rng.uniform(size=(n_samples, d)) - 0.5) * width
+        return centers[cells] + (rng.uniform(size=(n_samples, d)) - 0.5) * width
 
     def sample_hybrid(self, n_samples, rng):
         """Hybrid Monte Carlo, every other step an independent proposal that jumps between modes."""

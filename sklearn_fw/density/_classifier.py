@@ -23,7 +23,7 @@ TEMPERATURES = 2.0 ** np.arange(12)  # that candidates may choose from
 
 
 class KernelStudentTClassifier(LabelMixin, Estimator):
-    """Most probable label under a kernel Student-t density of inputs and labels together.
+    """Classifier by a joint kernel Student-t density of inputs and labels.
 
     The joint kernel is ``k(x, x') * r^[y != y']`` with ``r = exp(-1 / label_length_scale^2)``:
     for the RBF kernel, the RBF kernel on the input with the one-hot label appended. Then
@@ -158,7 +158,7 @@ class KernelStudentTClassifier(LabelMixin, Estimator):
         return scores[:, 1] - scores[:, 0] if len(self.classes_) == 2 else scores
 
     def joint_log_scores(self, X):
-        """``log q(x, c)`` of each row with each label, up to one constant for the whole model.
+        """Compute ``log q(x, c)`` of each row with each label, up to one constant.
 
         Parameters
         ----------
@@ -177,7 +177,7 @@ class KernelStudentTClassifier(LabelMixin, Estimator):
         return model.log_score(variance) + self._log_volume(X)
 
     def score_joint(self, X, y):
-        """``log q(x, y)`` of rows with given labels: low for unusual rows and for wrong labels.
+        """Compute ``log q(x, y)``: low for unusual rows and for wrong labels.
 
         `score_label` finds wrong labels only.
 
@@ -195,7 +195,7 @@ class KernelStudentTClassifier(LabelMixin, Estimator):
         return scores[np.arange(len(scores)), self._places(y, len(scores))]
 
     def score_label(self, X, y):
-        """``log p(y | x)`` of rows with given labels, at ``temperature``: low for wrong labels.
+        """Compute ``log p(y | x)`` at ``temperature``: low for wrong labels.
 
         Parameters
         ----------
@@ -218,7 +218,7 @@ class KernelStudentTClassifier(LabelMixin, Estimator):
         return np.array(places)
 
     def leave_one_out_scores(self):
-        """Score of wrong labels: ``log p(y_i | x_i)`` in the model without row i, at `temperature`.
+        """Compute leave-one-out ``log p(y_i | x_i)``, which is low for wrong labels.
 
         Unlike a joint score, it is not low for unusual inputs with a right label.
 
@@ -243,7 +243,7 @@ class KernelStudentTClassifier(LabelMixin, Estimator):
         return self.classes_[scores.argmax(axis=1)]
 
     def leave_one_out_joint_log_scores(self):
-        """`joint_log_scores` of each training row, in the model without it, in closed form.
+        """Compute leave-one-out `joint_log_scores` of the training rows, in closed form.
 
         A row of weight above one loses one unit of it. Costs O(n^3) once, as `fit` does.
 
@@ -278,7 +278,7 @@ class KernelStudentTClassifier(LabelMixin, Estimator):
         pivot = np.diag(inverse) + kept * model.weight / (removed * model.s)
         sums, W = posterior.sums, model.total_weight - removed
         information = posterior.information - sums * sums / pivot
-        extra, centre, information = model.constants(W, information)
+        extra, center, information = model.constants(W, information)
         diagonal = np.diag(K).copy()
         K[gone, gone] = 0.0
         solved = inverse @ K
@@ -294,13 +294,13 @@ class KernelStudentTClassifier(LabelMixin, Estimator):
             own = mismatch * plain[2] + rest * np.einsum("ji,ji->i", part, inverse[rows])
             share = mismatch * plain[1] + rest * (sums[rows] @ part) - sums * own / pivot
             residual = np.maximum(diagonal - square + own * own / pivot, 0.0)
-            mean = (centre - share) ** 2 / information
+            mean = (center - share) ** 2 / information
             variance[:, label] = model.s + residual + extra + mean
         exponent = 0.5 * (1.0 + W + model.dof)
         return model.log_score(variance, exponent[:, None])
 
     def predict(self, X):
-        scores = self.joint_log_scores(X)  # first: it asks whether the model is fitted
+        scores = self.joint_log_scores(X)  # first: it checks that the model is fitted
         return self.classes_[scores.argmax(axis=1)]
 
     def predict_proba(self, X):

@@ -391,7 +391,7 @@ def _resolve_length_scale(value, X):
 
 
 MULTIPLE = 3.5  # length scale over bandwidth, by mean and worst regret over nineteen novelty sets
-NEIGHBOUR = 0.5  # least length scale over the median distance to the nearest neighbour
+NEIGHBOR = 0.5  # least length scale over the median distance to the nearest neighbor
 # Largest distance to the nearest neighbor, in length scales, of 95 % of the rows. Beyond 5 a
 # neighbor changes no digit of a score; on nineteen novelty sets it is at most 3.2.
 REACH, REACHED = 4.0, 0.95
@@ -435,7 +435,7 @@ def _least(rows):
     distances = squareform(pdist(rows))
     np.fill_diagonal(distances, np.inf)
     nearest = distances.min(axis=1)
-    return float(max(NEIGHBOUR * np.median(nearest), np.quantile(nearest, REACHED) / REACH))
+    return float(max(NEIGHBOR * np.median(nearest), np.quantile(nearest, REACHED) / REACH))
 
 
 def likely_unit(X):

@@ -3,12 +3,12 @@
 With total weight W, ``kappa = beta + W`` and s = sigma0^2, the density of a new feature vector is
 proportional to ``(V / s) ** -((1 + W + dof) / 2)``, where
 
-    ``V = s + residual + extra + (centre - share)^2 / information``
+    ``V = s + residual + extra + (center - share)^2 / information``
 
-in terms of the two numbers that a posterior gives for a point. The exact model has ``centre = 1``,
+in terms of the two numbers that a posterior gives for a point. The exact model has ``center = 1``,
 ``information = beta/s + 1' B^-1 1`` and ``extra = 0``: V is the variance, noise included, of
 Gaussian process regression whose mean is an unknown constant with prior variance s / beta. The
-published formula has ``centre = W/kappa``, ``information = 1' B^-1 1`` and ``extra = s
+published formula has ``center = W/kappa``, ``information = 1' B^-1 1`` and ``extra = s
 beta/kappa^2``. Both have limits at ``beta = 0`` and ``beta = inf``; every term stays finite.
 """
 
@@ -60,7 +60,7 @@ class StudentTModel:
         self.exponent = 0.5 * (1.0 + self.total_weight + self.dof)
 
     def constants(self, weight=None, information=None):
-        """Return (extra, centre, information) of the formula."""
+        """Return (extra, center, information) of the formula."""
         W = self.total_weight if weight is None else weight
         total = self.posterior.information if information is None else information
         if self.formula == "exact":
@@ -71,15 +71,15 @@ class StudentTModel:
         return self.s * self.beta / kappa**2, W / kappa, total
 
     def variance(self, residual, share):
-        extra, centre, information = self.constants()
-        return self.s + residual + extra + (centre - share) ** 2 / information
+        extra, center, information = self.constants()
+        return self.s + residual + extra + (center - share) ** 2 / information
 
     def leave_one_out(self):
         """Log score of every row in the model without it, in closed form."""
         residual, gap, information = self.posterior.held_out()
         W = self.total_weight - self.weight
-        extra, centre, information = self.constants(W, information)
-        variance = self.s + residual + extra + (centre - 1.0 + gap) ** 2 / information
+        extra, center, information = self.constants(W, information)
+        variance = self.s + residual + extra + (center - 1.0 + gap) ** 2 / information
         return self.log_score(variance, 0.5 * (1.0 + W + self.dof))
 
     def reference(self):
@@ -183,14 +183,14 @@ class LogDensity:
     def _variance_gradient(self, X):
         """Variance of rows and its gradient ``grad k(x, x) - 2 sum_m c_m grad k(x, x_m)``.
 
-        The coefficients are ``c = B^-1 k_x + (centre - share) / information * B^-1 1``.
+        The coefficients are ``c = B^-1 k_x + (center - share) / information * B^-1 1``.
         """
         kernel, posterior = self.kernel, self.model.posterior
         K_cross = kernel(X, self.X_fit)
         coefficients = posterior.coefficients(K_cross)
-        _, centre, information = self.model.constants()
+        _, center, information = self.model.constants()
         share = K_cross @ posterior.sums
-        coefficients = coefficients + ((centre - share) / information)[:, None] * posterior.sums
+        coefficients = coefficients + ((center - share) / information)[:, None] * posterior.sums
         variance = self.model.variance(*posterior.project(K_cross, kernel.diag(X)))
         slopes, _ = kernel.derivatives(X, self.X_fit)
         found = kernel.contract(X, self.X_fit, slopes, coefficients)

@@ -13,7 +13,7 @@ from ._model import score_threshold
 
 
 class RelativeNoveltyDetector(Estimator):
-    """Rows that are common in a target sample and rare in a background sample.
+    """Detector of rows that are common in a target and rare in a background sample.
 
     Two kernel Student-t densities with the same parameters and the same number of rows, so that all
     constants cancel in the ratio of the two::
@@ -30,7 +30,7 @@ class RelativeNoveltyDetector(Estimator):
         length scale "auto" or "median" is that of the background. ``normalize`` and ``max_rank``
         are not for this use.
     contamination : float in (0, 0.5], default=0.05
-        Share of the target rows that are called relatively novel.
+        Fraction of the target rows that are labeled relatively novel.
     max_samples : int or float, default=300
         Rows drawn from each sample for its density: at most that number, or that fraction of the
         smaller sample.

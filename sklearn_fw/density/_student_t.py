@@ -34,7 +34,7 @@ def _check_normalize(value, name):
 
 
 class KernelStudentTDensity(OutlierMixin, Estimator):
-    """Bayesian kernel density in closed form: novelty scores in 10 to 1,000 dimensions.
+    """Kernel Student-t density for novelty detection in 10 to 1,000 dimensions.
 
     A Gaussian with unknown mean and covariance lives in the feature space of a kernel; both are
     integrated out, and the predictive Student-t density is read off along the images of the inputs.
@@ -80,7 +80,7 @@ class KernelStudentTDensity(OutlierMixin, Estimator):
         "auto" widens the range of the data by 3 length scales, or by its width for kernels
         without one.
     contamination : "auto" or float in (0, 0.5], default="auto"
-        Share of new rows like the training rows that `predict` calls outliers; "auto" is 0.05.
+        Fraction of new rows like the training rows that `predict` labels outliers; "auto" is 0.05.
     max_rank : int, default=None
         Columns of a pivoted incomplete Cholesky factorization that replaces the kernel matrix.
     random_state : int, RandomState instance or None, default=None
@@ -337,9 +337,9 @@ class KernelStudentTDensity(OutlierMixin, Estimator):
         return float(self._model_backend().xp.sum(scores))
 
     def leave_one_out_scores(self):
-        """Score of each training row in the model without it and its copies, in closed form.
+        """Compute leave-one-out scores of the training rows, in closed form.
 
-        The normalizer stays that of the full model.
+        Each row is left out with its copies. The normalizer stays that of the full model.
 
         Returns
         -------
@@ -361,9 +361,10 @@ class KernelStudentTDensity(OutlierMixin, Estimator):
         return self._log_density.gradient(self._rows_to_differentiate(X, "score_gradient"))
 
     def hyvarinen_score(self, X):
-        """Hyvarinen score ``|grad log q|^2 / 2 + laplacian log q`` of each row; smaller is better.
+        """Compute the Hyvarinen score ``|grad log q|^2 / 2 + laplacian log q`` of rows.
 
-        Its mean over new rows compares kernels and parameters without a normalizer.
+        Its mean over new rows compares kernels and parameters without a normalizer; smaller is
+        better.
 
         Parameters
         ----------
@@ -397,7 +398,7 @@ class KernelStudentTDensity(OutlierMixin, Estimator):
         return self._box().sample(n_samples, rng)
 
     def sample_prior(self, n_samples=50, n_features=2, random_state=None):
-        """Draw a data set from the model itself, row after row, each given those before it.
+        """Draw a data set from the model itself, each row given those before it.
 
         The first row is zero and ``x_n ~ q(. | x_1, ..., x_(n-1))`` on the box ``support``, which
         must be given: section 4 and figure 2 of the paper that the class cites.
@@ -455,7 +456,7 @@ class KernelStudentTDensity(OutlierMixin, Estimator):
         return xp.where(scores < 0, -ones, ones)
 
     def fit_predict(self, X, y=None, sample_weight=None):
-        """Fit, and label every training row by the model without it: 1 for inliers, else -1.
+        """Fit, and label training rows by leave-one-out scores: 1 inlier, -1 outlier.
 
         ``fit(X).predict(X)`` accepts nearly all rows instead, as each is explained by itself.
 
@@ -472,7 +473,7 @@ class KernelStudentTDensity(OutlierMixin, Estimator):
         return self._label(self._model_backend().array(decision, X))
 
     def novelty_p_values(self, X, *, diag=None):
-        """Share of training rows that are at least as novel, each seen by the model without it.
+        """Compute p-values of novelty, by the leave-one-out scores of the training rows.
 
         With scores S_i of the n training rows, each left out with its copies, and the score S(x) of
         a new row, ``p(x) = (1 + #{i: S_i <= S(x)}) / (1 + n)``, where rows of weight k count k

@@ -25,7 +25,7 @@ FAR = 0.25
 
 
 class ConvergenceDisplay(Display):
-    """Optimality gap of a fit by its cost, or the two objectives that enclose the optimum.
+    """Optimality gap, or primal and dual objective, of a fit by its cost.
 
     Create it with `from_estimator`, for any estimator with a ``history_`` and any result with a
     ``history``; several fits can share one axis.
@@ -270,7 +270,7 @@ class LoadingDisplay(Display):
 
 
 class ScreeDisplay(Display):
-    """Decreasing eigenvalues or singular values with the noise floor: how many to keep.
+    """Scree plot of eigenvalues or singular values with the noise floor.
 
     Create it with `from_estimator`, for any estimator with ``eigenvalues_``, ``singular_values_``
     or ``explained_variance_``. Several fits can share one axis.

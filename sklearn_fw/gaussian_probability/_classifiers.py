@@ -16,7 +16,7 @@ from ._process import (
     positive_probability,
     rows_without_copies,
     sign_bounds,
-    standardised,
+    standardized,
     warn_unless_settled,
 )
 
@@ -24,7 +24,7 @@ NOISES = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0)  # that "auto" chooses f
 
 
 class BayesPointMachine(LabelMixin, Estimator):
-    """Binary classifier by the mean of all weight vectors that agree with the labels.
+    """Bayes point machine: binary classifier by the posterior mean of the weights.
 
     ``w ~ N(0, I)`` and ``y (w x / |x| + noise e) > 0`` for each row, in the feature space of the
     kernel. The posterior is computed by expectation propagation.
@@ -107,12 +107,12 @@ class BayesPointMachine(LabelMixin, Estimator):
             )
         self.X_fit_, signs = X, np.where(places == 1, 1.0, -1.0)
         # Columns have no origin of their own where a constant is fitted to a linear kernel.
-        centres = self.fit_intercept and self.kernel == "linear"
-        self._centre = X.mean(axis=0) if centres else np.zeros(X.shape[1])
-        X = X - self._centre
+        centers = self.fit_intercept and self.kernel == "linear"
+        self._center = X.mean(axis=0) if centers else np.zeros(X.shape[1])
+        X = X - self._center
         # As long as rows are on average, so that the units of X do not tell the constant's weight.
         self._constant = float(self.fit_intercept)
-        if centres:
+        if centers:
             self._constant = float(np.mean(np.sum(X**2, axis=1))) or 1.0
         self._lengths = self._row_lengths(X)
         K = self._kernel(X, X) / self._lengths / self._lengths[:, None]
@@ -135,7 +135,7 @@ class BayesPointMachine(LabelMixin, Estimator):
         if self.kernel == "linear":
             self.coef_ = (self.dual_coef_ @ X)[None]
             constant = self._constant * self.dual_coef_.sum()
-            self.intercept_ = constant - self.coef_ @ self._centre
+            self.intercept_ = constant - self.coef_ @ self._center
         return self
 
     def _fit_at(self, noise, K, signs):
@@ -163,21 +163,21 @@ class BayesPointMachine(LabelMixin, Estimator):
 
     def _latent(self, X):
         check_is_fitted(self)
-        X = check.rows(self, X, reset=False) - self._centre
-        K = self._kernel(X, self.X_fit_ - self._centre) / self._lengths
+        X = check.rows(self, X, reset=False) - self._center
+        K = self._kernel(X, self.X_fit_ - self._center) / self._lengths
         lengths = self._row_lengths(X)
         K /= lengths[:, None]
         return self._posterior.predict(K, np.ones(len(X)))
 
     def decision_function(self, X):
-        """Mean latent values over their standard deviations with noise; positive: classes_[1].
+        """Compute latent means over standard deviations; positive for ``classes_[1]``.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
             Rows.
         """
-        return standardised(*self._latent(X), float(self.noise_))
+        return standardized(*self._latent(X), float(self.noise_))
 
     def predict_proba(self, X):
         return positive_probability(*self._latent(X), float(self.noise_))

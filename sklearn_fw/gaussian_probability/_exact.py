@@ -8,7 +8,7 @@ from ._engine import EQUAL, interval_masses
 
 
 def truncated_normal_moments(lower, upper, mean=0.0, var=1.0):
-    """Log mass, mean and variance of N(mean, var) on intervals, right in the far tails.
+    """Compute log mass, mean and variance of truncated normals, accurate in the tails.
 
     Parameters
     ----------

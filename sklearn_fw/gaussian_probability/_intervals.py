@@ -288,7 +288,7 @@ class EPIntervalRegressor(RegressorMixin, IntervalProcess):
         X, lower, upper = self._check_targets(X, y)
         if self.optimizer is not None and not np.any(np.isfinite(lower) & np.isfinite(upper)):
             warn(
-                "no target of y is bounded on both sides, so nothing tells how far from the ends "
+                "no target of y is bounded on both sides, which leaves open how far from the ends "
                 "targets are: set noise and optimizer=None, or predictions may leave all scales"
             )
         self._location, self._scale = (

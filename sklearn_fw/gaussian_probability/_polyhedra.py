@@ -61,7 +61,7 @@ def check_constraints(constraints, n=None):
 
 
 def minimal_polyhedron(constraints, lower, upper):
-    """The rows of lower < A x < upper that no other rows imply, with bounds that can be reached.
+    """Remove redundant rows of lower < A x < upper and tighten bounds.
 
     Parameters
     ----------

@@ -102,7 +102,7 @@ def log_gaussian_probability(
     lower, upper, mean=None, cov=None, *, constraints=None, method="auto", power=1.0,
     minimal=False, damping=1.0, tol=1e-5, max_iter=500, n_draws=None, random_state=0,
 ):  # fmt: skip
-    """Log probability of lower < A x < upper for x from N(mean, cov), and how wrong it can be.
+    """Compute the log probability of lower < A x < upper under N(mean, cov).
 
     Parameters
     ----------
@@ -126,7 +126,7 @@ def log_gaussian_probability(
     minimal : bool, default=False
         Whether to leave out constraints that others imply first, see `minimal_polyhedron`.
     damping : float, default=1.0
-        Share of each update of a site that is made, at most 1.
+        Fraction of each site update that is made, at most 1.
     tol : float, default=1e-5
         Largest change of a marginal in the last sweep, in standard deviations; the log probability
         has an error of the order of its square.
@@ -246,7 +246,7 @@ class _Region:
             found = None if method in ("ep", "sampled") else exact_log_probability(*block[:4])
             if found is None and method == "exact":
                 raise ValueError(
-                    "method='exact' knows independent variables, two variables, orthants of three "
+                    "method='exact' takes independent variables, two variables, orthants of three "
                     "and equal correlations only: take method='auto'"
                 )
             if found is None:
@@ -342,7 +342,7 @@ ROWS = 4096  # boxes at a time, for the memory
 
 
 def log_box_probabilities(lower, upper, mean=None, cov=None, *, tol=1e-5, max_iter=500):
-    """Log probabilities of many boxes under one covariance, by expectation propagation.
+    """Compute log probabilities of many boxes under one covariance, by EP.
 
     Parameters
     ----------

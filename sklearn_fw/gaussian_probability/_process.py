@@ -32,14 +32,14 @@ def sign_bounds(signs):
     return np.where(signs > 0.0, 0.0, -np.inf), np.where(signs > 0.0, np.inf, 0.0)
 
 
-def standardised(mean, var, noise):
+def standardized(mean, var, noise):
     scale = np.sqrt(noise**2 + var)
     return mean / np.where(scale > 0.0, scale, 1e-300)
 
 
 def positive_probability(mean, var, noise):
     """Two columns: of a negative and of a positive sign."""
-    positive = ndtr(standardised(mean, var, noise))
+    positive = ndtr(standardized(mean, var, noise))
     return np.column_stack([1.0 - positive, positive])
 
 

@@ -112,8 +112,8 @@ class _Cloud:
 def _stretched(points):
     """Uniform numbers from ``points``, closer to each other near 0 and 1, and log weights.
 
-    A bound may bind where a millionth of the draws is: among so many points the spread of the
-    copies sees it, as the tails of the first coordinates shrink with the cube of the distance.
+    A bound may bind where a millionth of the draws is: with that many points it shows in the
+    spread of the copies, as the tails of the first coordinates shrink with the cubed distance.
     """
     v = points[:, : min(STRETCHED, points.shape[1] - 1)]  # weights do not depend on the last
     end = np.minimum(v, 1.0 - v)

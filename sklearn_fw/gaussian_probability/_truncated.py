@@ -20,7 +20,7 @@ SWEEPS = 100  # of Gibbs sampling, in chains of their own
 
 
 class TruncatedGaussian(DensityMixin, Estimator):
-    """Normal distribution fitted to rows that were kept because they lie in a region.
+    """Maximum likelihood fit of a normal distribution to truncated data.
 
     Maximizes ``mean_i log N(x_i; m, K) - log P(lower < A x < upper)`` over m and K, the parameters
     before the truncation; the second term and its gradient are those of expectation propagation.
@@ -32,7 +32,7 @@ class TruncatedGaussian(DensityMixin, Estimator):
     constraints : array-like of shape (p, n_features), default=None
         A; None stands for the identity.
     reg_covar : float, default=1e-6
-        Smallest variance in any direction, as a share of the mean variance of the columns.
+        Smallest variance in any direction, as a fraction of the mean variance of the columns.
     max_iter : int, default=200
         Largest number of steps of the optimizer.
     tol : float, default=1e-6
@@ -89,14 +89,14 @@ class TruncatedGaussian(DensityMixin, Estimator):
         if not np.all(self._is_inside(X)):
             raise ValueError("X has rows outside of lower and upper: drop them or widen the bounds")
         # Columns in units of their own, about their means.
-        centre, scale = X.mean(axis=0), X.std(axis=0)
+        center, scale = X.mean(axis=0), X.std(axis=0)
         scale = np.where(scale > 0.0, scale, 1.0)
-        rows = (X - centre) / scale
-        region = self._lower - self._A @ centre, self._upper - self._A @ centre, self._A * scale
+        rows = (X - center) / scale
+        region = self._lower - self._A @ center, self._upper - self._A @ center, self._A * scale
         second = rows.T @ rows / len(rows)
         floor = float(self.reg_covar) * max(float(np.trace(second)) / n, 1e-12)
         mean, cov, self.n_iter_ = self._maximise(second, region, floor)
-        self.mean_ = centre + scale * mean
+        self.mean_ = center + scale * mean
         self.covariance_ = cov * scale * scale[:, None]
         region = self._lower, self._upper, self._A
         result = self._probability(self.mean_, self.covariance_, region, "auto")
@@ -205,7 +205,7 @@ class TruncatedGaussian(DensityMixin, Estimator):
     def _redraw(self, X, j, precision, rng):
         """Draw column j given the others."""
         rest = (X - self.mean_) @ precision[j] - precision[j, j] * (X[:, j] - self.mean_[j])
-        centre, sd = self.mean_[j] - rest / precision[j, j], 1.0 / np.sqrt(precision[j, j])
+        center, sd = self.mean_[j] - rest / precision[j, j], 1.0 / np.sqrt(precision[j, j])
         slopes = self._A[:, j]
         others = X @ self._A.T - X[:, [j]] * slopes
         used = slopes != 0.0
@@ -213,5 +213,5 @@ class TruncatedGaussian(DensityMixin, Estimator):
         second = (self._upper[used] - others[:, used]) / slopes[used]
         low = np.minimum(first, second).max(axis=1, initial=-np.inf)
         high = np.maximum(first, second).min(axis=1, initial=np.inf)
-        draw = truncnorm.ppf(rng.uniform(size=len(X)), (low - centre) / sd, (high - centre) / sd)
-        X[:, j] = np.clip(np.nan_to_num(centre + sd * draw), low, high)
+        draw = truncnorm.ppf(rng.uniform(size=len(X)), (low - center) / sd, (high - center) / sd)
+        X[:, j] = np.clip(np.nan_to_num(center + sd * draw), low, high)

@@ -1,10 +1,10 @@
-"""Oracles, which find the best labeling of a graph with scores.
+"""Oracles for MAP inference: the labeling of a graph with the highest score.
 
 An oracle is an object with the method
 
     ``argmax(scores, start=None) -> (labels, value, upper_bound)``
 
-for a `PairwiseScores`; `Oracle` says what it must answer and what it may. A function
+for a `PairwiseScores`; `Oracle` documents its required and optional methods. A function
 ``scores -> labels`` is turned into one by `resolve_oracle`.
 """
 

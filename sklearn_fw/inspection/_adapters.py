@@ -85,7 +85,7 @@ class Adapter:
         return in_chunks(lambda rows: self.vjp(X[rows], lambda s: weights(s, rows)), len(X))
 
     def codes(self, labels):
-        """Numbers of classes, -1 for what is no class."""
+        """Numbers of classes, -1 for other values."""
         is_class = labels[:, None] == self.classes
         return np.where(is_class.any(axis=1), is_class.argmax(axis=1), -1)
 
@@ -230,7 +230,7 @@ def find_adapter(estimator, X, gradient, radius):
         return found
     if gradient == "analytic":
         raise ValueError(
-            f"gradient='analytic' knows linear models, MLPClassifier, torch modules and affine "
+            f"gradient='analytic' supports linear models, MLPClassifier, torch modules and affine "
             f"steps before them, not {type(estimator).__name__}: take 'numeric' or 'search'"
         )
     return TorchAdapter(estimator, None) if is_torch_module(estimator) else Adapter(estimator)
@@ -307,9 +307,9 @@ def back_through(steps, gradients):
 def affine_vjp(step, rows, near):
     """Function from gradients behind a fitted step to those before it; None if it is not affine.
 
-    Scalers are known; any other step is evaluated at the mean of the rows and one unit of spread
-    from it along every feature, and is affine if that tells what it makes of the rows, and of
-    others ``near``, to rounding.
+    Scalers are affine; any other step is evaluated at the mean of the rows and one unit of spread
+    from it along every feature, and is affine if that predicts, to rounding, its values at the
+    rows and at others ``near``.
     """
     if not getattr(step, "clip", False):
         if type(step) is MinMaxScaler:

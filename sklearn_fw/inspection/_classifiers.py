@@ -31,7 +31,7 @@ def noted(what):
 
 
 def names_of(X):
-    """Names of the columns of a frame, or None; numbers are no names."""
+    """Names of the columns of a frame, or None; numbers do not count as names."""
     names = getattr(X, "columns", None)
     if names is None or not hasattr(X, "iloc"):
         return None
@@ -131,7 +131,7 @@ def check_labels(y, n, name="y"):
     if n is not None and len(y) != n:
         raise ValueError(f"{name} has {len(y)} labels for the {n} rows of X")
     if y.dtype.kind == "f" and np.any(y != np.rint(y)):
-        raise ValueError(f"{name} holds numbers that are no whole ones, as of regression: {y[0]}")
+        raise ValueError(f"{name} holds numbers that are not integers, as of regression: {y[0]}")
     if len(classes) < 2:
         raise ValueError(f"{name} has one class only, {classes.tolist()}: two are needed")
     return classes, np.searchsorted(classes, y)
@@ -151,7 +151,7 @@ def in_chunks(call, n):
 
 
 def _answers(estimator, X, rows, method):
-    with noted(f"asked for {method} of X"):
+    with noted(f"raised by {method} on X"):
         return np.asarray(getattr(estimator, method)(dressed(estimator, X[rows].copy())))
 
 
@@ -263,7 +263,7 @@ def probabilities(model, X, y):
     wrong = labels_by(model, X) != y
     if not callable(getattr(model, "predict_proba", None)):
         return wrong, wrong.astype(np.float64)
-    with noted("asked for predict_proba of X"):
+    with noted("raised by predict_proba on X"):
         p = np.asarray(model.predict_proba(X), dtype=np.float64)
     classes = np.asarray(model.classes_)
     if p.shape != (len(y), len(classes)) or not np.all(np.isfinite(p)):

@@ -15,7 +15,7 @@ def critical_sample_ratio(
     estimator, X, *, radius, step=None, noise=None, max_iter=50, objective="loss", n_restarts=1,
     gradient="auto", feature_range=None, random_state=None,
 ):  # fmt: skip
-    """Fraction of rows close to which the predicted class changes, as a measure of complexity.
+    """Compute the fraction of rows close to which the predicted class changes.
 
     A row x is critical if some point x' with ``|x' - x| <= radius`` in every feature is predicted
     to be of another class than x. Models that have memorized noise have more critical rows.
@@ -136,7 +136,7 @@ class Box:
         known = "auto" if gradient == "exact" else gradient
         self.adapter = find_adapter(estimator, self.X, known, self.radius)
         self.labels = self.adapter.labels(self.X)
-        # Numbers of the predicted classes, and whether scores tell what is predicted.
+        # Numbers of the predicted classes, and whether scores determine predictions.
         self.target, self.sure, self.aim = None, False, self.labels
         self.scores = self.adapter.scores(self.X)
         if self.scores is not None:

@@ -12,14 +12,14 @@ from ._critical import critical_sample_ratio
 
 
 def corrupt_labels(y, fraction, *, mode="uniform", random_state=None):
-    """Replace the labels of a share of the rows.
+    """Replace the labels of a fraction of the rows.
 
     Parameters
     ----------
     y : array-like of shape (n_samples,)
         Labels of two classes or more.
     fraction : float
-        Share of the rows, from 0 to 1; the nearest whole number of rows is touched.
+        Fraction of the rows, from 0 to 1; the nearest whole number of rows is touched.
     mode : {"uniform", "different"}, default="uniform"
         "uniform" draws among all classes, so that ``fraction * (1 - 1 / n_classes)`` of the labels
         change in the mean, as in the paper; "different" among the others.
@@ -58,14 +58,14 @@ def corrupt_labels(y, fraction, *, mode="uniform", random_state=None):
 
 
 def corrupt_inputs(X, fraction, *, per_feature=False, random_state=None):
-    """Replace a share of the rows by Gaussian noise.
+    """Replace a fraction of the rows by Gaussian noise.
 
     Parameters
     ----------
     X : array-like of shape (n_samples, n_features)
         Rows.
     fraction : float
-        Share of the rows, from 0 to 1; the nearest whole number of rows is touched.
+        Fraction of the rows, from 0 to 1; the nearest whole number of rows is touched.
     per_feature : bool, default=False
         Whether the noise has the mean and the variance of each feature, as features in different
         units need it; otherwise those of all entries, as in the paper.
@@ -214,7 +214,7 @@ def memorization_curve(
     estimator, X, y, X_valid, y_valid, *, noise="labels", fractions=(0.0, 0.2, 0.4, 0.6, 0.8, 1.0),
     param_name=None, param_range=None, max_epochs=200, radius=None, n_jobs=None, random_state=None,
 ):  # fmt: skip
-    """How a model fits and generalizes over the amount of noise, and over its capacity.
+    """Measure fit and generalization by noise fraction and model capacity.
 
     For every amount of noise, and every value of a parameter, a model is trained until it has all
     training rows right, or ``max_epochs`` are over. Validation data stay clean.
@@ -240,7 +240,7 @@ def memorization_curve(
     radius : float or array-like of shape (n_features,), default=None
         Box of `critical_sample_ratio` on the validation rows; None leaves the ratio out.
     n_jobs : int or None, default=None
-        Runs at once.
+        Parallel runs, through joblib.
     random_state : int, RandomState instance or None, default=None
         For noise, models and searches. All values of the parameter see the same noise.
 
@@ -275,7 +275,7 @@ def memorization_curve(
     fractions = check.items(fractions, "fractions", "shares")
     fractions = [check.fraction(share, "fractions") for share in fractions]
     if not fractions:
-        raise ValueError("fractions must hold a share at least")
+        raise ValueError("fractions must hold at least one number")
     values = _check_param(estimator, param_name, param_range, len(data[0]))
     max_epochs = check.integer(max_epochs, "max_epochs", 1)
     rng = check.random_state(random_state)
@@ -316,7 +316,7 @@ def _check_param(estimator, name, values, n):
         return [None]
     values = check.items(values, "param_range", "values of param_name")
     if not values:
-        raise ValueError("param_range must hold a value at least")
+        raise ValueError("param_range must hold at least one value")
     if check.is_named(name, "train_size"):
         values = [check.integer(value, "param_range", 2) for value in values]
         if max(values) > n:

@@ -346,7 +346,7 @@ def _layers_of(model, n):
         if model.l1_ratio or model.penalty in ("l1", "elasticnet"):
             raise ValueError("estimator has an l1 penalty, which has kinks: take l1_ratio=0")
         if model.class_weight is not None:
-            raise ValueError("estimator has class_weight, which is not known here: take None")
+            raise ValueError("estimator has class_weight, which is not supported here: take None")
         is_free = model.penalty is None or (np.ndim(model.C) == 0 and model.C in (np.inf,))
         strength = 0.0 if is_free else 1.0 / (check.positive(model.C, "C") * n)
         own = strength / model.intercept_scaling**2 if model.solver == "liblinear" else 0.0
@@ -375,7 +375,7 @@ def _tell(n_iter, left, least, damping):
     """Warn of systems that were not solved."""
     if least <= 0.0:
         warn(
-            f"the objective is no minimum: it has curvature {least:.2g} in some direction with "
+            f"the objective is not at a minimum: it has curvature {least:.2g} in a direction with "
             f"damping={damping:g}, where conjugate gradients stopped at residual {left:.1g}; "
             f"take damping well above {damping - least:.2g}, or fit the estimator further",
             ConvergenceWarning,

@@ -10,7 +10,7 @@ from .._core.threads import parallel
 from .._core.warnings import warn
 from . import _classifiers as models
 
-# A pilot run ends after so many epochs, or when so many did not make it better.
+# A pilot run ends after this many epochs, or when this many did not make it better.
 MOST_EPOCHS = 200
 PATIENCE = 10
 LEAST_GAIN = 0.005
@@ -22,7 +22,7 @@ PILOTS = 3
 def example_difficulty(
     estimator, X, y, *, n_runs=50, n_epochs="auto", method="auto", n_jobs=None, random_state=None
 ):
-    """How hard each row is: the fraction of models, trained for a short time, that misclassify it.
+    """Compute the difficulty of rows: the fraction of models that misclassify them.
 
     Rows that most models misclassify after short training are hard, or their label is wrong: the
     ``score`` ranks labels by how much the data contradict them.
@@ -44,7 +44,7 @@ def example_difficulty(
         classifier to random halves and evaluates the other halves. "auto" is "early" where there
         are a ``partial_fit`` and a random state.
     n_jobs : int or None, default=None
-        Runs at once.
+        Parallel runs, through joblib.
     random_state : int, RandomState instance or None, default=None
         For the seeds of models and for splits.
 
@@ -53,7 +53,7 @@ def example_difficulty(
     result : Bunch
         With ``error_rate`` of shape (n_samples,), the fraction of runs that misclassify a row;
         ``score`` (n_samples,), the mean of one minus the probability of its label (the error rate
-        where there are no probabilities); ``reference`` (n_samples,), sorted draws of the binomial
+        without probabilities); ``reference`` (n_samples,), sorted draws of the binomial
         fraction of equally hard rows; ``dispersion``, the variance of the error rates over that of
         the binomial; ``p_value`` of such a dispersion by chance; ``n_epochs`` and ``method``.
 
@@ -113,7 +113,7 @@ def _summary(parts, early, n_epochs, rng):
     m, n, p = len(wrong), rate.size, float(rate.mean())
     if early and np.all(wrong == wrong[0]) and 0.0 < p < 1.0:
         warn(
-            f"all {m} runs misclassify the same rows: the classifier has no chance in it, or "
+            f"all {m} runs misclassify the same rows: the classifier has no random state, or "
             "n_epochs is so large that nothing is left of it; error rates say little then, take "
             "method='held_out'"
         )

@@ -79,7 +79,7 @@ class CriticalSampleDisplay(Display):
 
 
 class DifficultyDisplay(Display):
-    """Sorted error rates of rows after short training, with those of equally hard rows.
+    """Sorted error rates of rows, compared with those of equally hard rows.
 
     Where the two curves part, some rows are harder than others. Create it with `from_estimator`.
 
@@ -139,7 +139,7 @@ class DifficultyDisplay(Display):
 
 
 class SensitivityDisplay(Display):
-    """Lorenz curve of the loss sensitivity: the part that the least sensitive rows have.
+    """Lorenz curve of the loss sensitivity of training rows.
 
     On the diagonal a model depends on all rows equally; the more the curve sags, the fewer rows it
     depends on. Twice the area between the two is the Gini coefficient.
@@ -185,7 +185,7 @@ class SensitivityDisplay(Display):
 
 
 class ClassSensitivityDisplay(Display):
-    """Sensitivity of the loss of each class to rows of each other class, on a log scale.
+    """Sensitivity of the loss of each class to rows of each other class, log scale.
 
     Create it with `from_estimator`.
 
@@ -249,7 +249,7 @@ class ClassSensitivityDisplay(Display):
 
 
 class MemorizationDisplay(Display):
-    """Accuracies and the ratio of critical samples by epochs or by the fraction of noise.
+    """Accuracies and critical sample ratio by epochs or by noise fraction.
 
     A model memorizes where training accuracy still rises and validation accuracy falls. Create it
     with `from_result`.

@@ -186,7 +186,7 @@ def torch_of_modules():
 
 @contextmanager
 def evaluating(module):
-    """Evaluation mode: dropout and batch statistics are no part of the classifier."""
+    """Evaluation mode: without dropout and batch statistics."""
     modes = [(part, part.training) for part in module.modules()]
     module.eval()
     try:

@@ -12,7 +12,7 @@ MIXED_UNITS = 100.0
 
 
 def feature_radius(X, share=0.1):
-    """Radius of a box for each feature: a share of the feature's standard deviation.
+    """Compute box radii as a fraction of the standard deviation of each feature.
 
     Choose it over one radius where features have different units. Constant features get radius 0.
 
@@ -59,8 +59,8 @@ def check_radius(radius, X):
     largest = np.abs(X).max(axis=0)
     if np.all((largest + each == largest) | (largest == 0.0)) and largest.any():
         raise ValueError(
-            f"radius is {radius.max():g}, which rounding swallows beside entries of "
-            f"{largest.max():g}: it is in the units of X, of which feature_radius(X) knows"
+            f"radius is {radius.max():g}, below the rounding of entries of "
+            f"{largest.max():g}: it is in the units of X, see feature_radius(X)"
         )
     _compare(radius, each, X)
     return each

@@ -21,7 +21,7 @@ from ._sensitivity import loss_sensitivity
 
 
 class MemorizationReport(Parameterized):
-    """Memorization of real and of random labels, and difficulty of the rows.
+    """Report of memorization on real and random labels, and of difficult rows.
 
     Copies of the classifier are trained on most of the rows, with their labels and with random
     ones; accuracies and the ratio of critical samples are measured on the others. Then come the
@@ -39,7 +39,7 @@ class MemorizationReport(Parameterized):
         Epochs of the runs on real and on random labels, models for the difficulty, and steps of the
         descent for the sensitivity.
     n_jobs : int or None, default=None
-        Runs of the difficulty at once.
+        Parallel runs of the difficulty, through joblib.
     random_state : int, RandomState instance or None, default=None
         For everything.
 

@@ -28,7 +28,7 @@ def loss_sensitivity(
     method="unrolled", by_class=False, learning_rate=None, momentum=None, batch_size=None,
     damping=None, random_state=None,
 ):  # fmt: skip
-    """How far the training loss depends on the inputs of each training row, over a run.
+    """Compute the sensitivity of the training loss to the inputs of each training row.
 
     A network is trained again by ``n_steps`` steps of stochastic gradient descent. After t steps
     the mean loss over all rows, L_t, depends on a row x through all steps: ``g_x^t = || dL_t / dx

@@ -11,7 +11,7 @@ from ..optim._incremental import _finite_sum as sums
 from ..optim._incremental._minimize_saga import DENSE, SPARSE, Auto
 from ._path import has_strength, zero_strength
 
-# Candidates per decade, from this share of the smallest variance of a column to so many times the
+# Candidates per decade, from this share of the smallest variance of a column to this many times the
 # largest eigenvalue.
 DENSITY, LEAST, MOST = 4, 1e-10, 1e3
 # Degrees of freedom may take at most this share of the rows: beyond it the criterion is noise.
@@ -35,7 +35,7 @@ FOLDS, LARGE = 5, 2e6
 # Values per decade of a path, and decades that it has beyond the ratio of column scales; twice as
 # many where the loss still falls.
 STEPS, DECADES = 6, 3
-# Held-out losses that are worse, by this share, end a path; so many of them. While columns of small
+# Held-out losses that are worse, by this share, end a path; this many. While columns of small
 # scale cannot be in yet they have to be much worse.
 WORSE, MUCH_WORSE, PATIENCE = 5e-3, 0.2, 2
 # Accuracy and iterations of its fits, and the share of the seconds of a fit that it may take.

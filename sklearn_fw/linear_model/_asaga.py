@@ -26,7 +26,7 @@ from ._path import PathModel, has_strength, param_name, zero_strength
 WIDE = 1e4, 1e-4
 # How much stronger than needed the strongest is: more than rounding.
 MARGIN = 1e-10
-# What `fit` says of its result and parts cannot say.
+# What is documented of the result of `fit`, but not of parts.
 CERTIFIED = (
     "converged_", "dual_gap_", "gradient_mapping_", "history_", "memory_drift_", "n_iter_",
     "n_updates_", "objective_", "status_", "step_size_",
@@ -277,7 +277,7 @@ def _fitting(start, problem):
 
 
 class AsagaClassifier(LinearClassifier, AsagaModel):
-    """Linear classifier, trained to a certified duality gap by the solver that fits the table.
+    """Linear classifier with automatic choice of solver and a certified duality gap.
 
     Minimizes, with weights s_i (``sample_weight`` times ``class_weight``, one by default)::
 
@@ -294,7 +294,7 @@ class AsagaClassifier(LinearClassifier, AsagaModel):
         Inverse strength of the penalty; the papers' ``alpha`` is ``1 / (C sum_i s_i)``. Infinity
         means no penalty.
     l1_ratio : float, default=0.0
-        Share of the l1 norm in the elastic net, in [0, 1].
+        Fraction of the l1 norm in the elastic net, in [0, 1].
     penalty : "elasticnet", None or Penalty, default="elasticnet"
         An object of `sklearn_fw.penalties` (groups, bounds, ball, simplex, your own), with factor
         1 / C as well.
@@ -307,7 +307,7 @@ class AsagaClassifier(LinearClassifier, AsagaModel):
         "asaga". Also "sparse_saga" ("asaga" on one thread), "saga", "lagged_saga", "sag", "svrg",
         or an object of `sklearn_fw.optim`, whose settings are grid keys ``solver__step_size``.
     fit_intercept : bool, default=True
-        Whether there is a c; it is not penalized.
+        Whether to fit an intercept c, which is not penalized.
     class_weight : dict, "balanced" or None, default=None
         Factors of the losses per class.
     max_iter : int, default=100
@@ -436,7 +436,7 @@ def _check_alpha(value, name):
 
 
 class AsagaRegressor(LinearRegressor, AsagaModel):
-    """Linear regression, trained to a certified duality gap by the solver that fits the table.
+    """Linear regression with automatic choice of solver and a certified duality gap.
 
     Minimizes, with weights s_i (``sample_weight``, one by default)::
 
@@ -459,7 +459,7 @@ class AsagaRegressor(LinearRegressor, AsagaModel):
         the held-out loss of five folds along a path, of one from 2 million entries of X on. Copied
         rows count as one row and stay in one fold.
     l1_ratio : float, default=0.0
-        Share of the l1 norm in the elastic net, in [0, 1].
+        Fraction of the l1 norm in the elastic net, in [0, 1].
     penalty : "elasticnet", None or Penalty, default="elasticnet"
         As `AsagaClassifier`, with factor ``alpha``.
     solver : str or solver object, default="auto"
@@ -469,7 +469,7 @@ class AsagaRegressor(LinearRegressor, AsagaModel):
         deviation (sparse ones by their root mean square), in X or its first part. "auto" does this
         for a ridge, ``alpha="auto"`` and dense X where these deviations differ by more than 1,000.
     fit_intercept : bool, default=True
-        Whether there is a c; it is not penalized.
+        Whether to fit an intercept c, which is not penalized.
     max_iter : int, default=100
         Largest number of epochs, or of steps of Newton's method.
     tol : float, default=1e-4
@@ -494,7 +494,7 @@ class AsagaRegressor(LinearRegressor, AsagaModel):
     alpha_ : float
         Weight of the penalty that was used, for columns divided by ``scale_``.
     scale_ : ndarray of shape (n_features,) or None
-        What the columns were divided by; None where they were taken as they are.
+        Divisors of the columns; None where they were not scaled.
     n_features_in_, feature_names_in_ : int, ndarray of shape (n_features,)
         Number of columns of X, and their names where all are strings.
     dual_gap_ : float or None

@@ -209,7 +209,7 @@ class AveragedModel(LinearEstimator):
 
 
 class AveragedSubgradientClassifier(LinearClassifier, AveragedModel):
-    """Linear SVM by one cheap subgradient per row and a weighted average of all iterates.
+    """Linear SVM by stochastic subgradient steps and a weighted average of iterates.
 
     Minimizes, over the weights w and that of a constant feature, with factors s_i
     (``sample_weight`` times ``class_weight``) of mean one::
@@ -248,9 +248,9 @@ class AveragedSubgradientClassifier(LinearClassifier, AveragedModel):
     standardize : bool or "auto", default="auto"
         Whether the problem is posed for columns that are centered and divided by their standard
         deviation (sparse ones divided by their root mean square only), as StandardScaler in front
-        would. "auto" does this for dense X if ``alpha`` is "auto" and there is no projection.
+        would. "auto" does this for dense X if ``alpha`` is "auto", without a projection.
     fit_intercept : bool, default=True
-        Whether there is a constant feature.
+        Whether to add a constant feature, whose weight is the intercept.
     intercept_scaling : float, default=1.0
         Its value; the larger, the less the intercept is regularized.
     max_iter : int, default=50
@@ -282,7 +282,7 @@ class AveragedSubgradientClassifier(LinearClassifier, AveragedModel):
     alpha_ : float
         Weight of the ridge that was used.
     scale_ : ndarray of shape (n_features,) or None
-        What the columns were divided by; None where they were taken as they are.
+        Divisors of the columns; None where they were not scaled.
     objective_ : float or ndarray of shape (n_classes,)
         The objective at the average, for the columns as they were taken.
     t_, n_iter_ : int
@@ -339,7 +339,7 @@ class AveragedSubgradientClassifier(LinearClassifier, AveragedModel):
 
 
 class AveragedSubgradientRegressor(LinearRegressor, AveragedModel):
-    """Robust linear regression by one cheap subgradient per row and an average of all iterates.
+    """Robust linear regression by stochastic subgradient steps and averaging.
 
     Minimizes, over the weights w and that of a constant feature, with factors s_i
     (``sample_weight``) of mean one::
@@ -371,7 +371,7 @@ class AveragedSubgradientRegressor(LinearRegressor, AveragedModel):
     standardize : bool or "auto", default="auto"
         As `AveragedSubgradientClassifier`; targets are taken minus their median, too.
     fit_intercept : bool, default=True
-        Whether there is a constant feature.
+        Whether to add a constant feature, whose weight is the intercept.
     intercept_scaling : float, default=1.0
         Its value; the larger, the less the intercept is regularized.
     max_iter : int, default=50
@@ -398,7 +398,7 @@ class AveragedSubgradientRegressor(LinearRegressor, AveragedModel):
     alpha_ : float or ndarray of shape (n_targets,)
         Weight of the ridge that was used; several where they differ.
     scale_ : ndarray of shape (n_features,) or None
-        What the columns were divided by; None where they were taken as they are.
+        Divisors of the columns; None where they were not scaled.
     objective_ : float or ndarray of shape (n_targets,)
         The objective at the average, for the columns as they were taken.
     t_, n_iter_ : int

@@ -30,7 +30,7 @@ TIGHT, LOOSE = {"regression": 1e-4, "classification": 1e-3}, 1e-2
 # Folds of a search for the radius, and the size of a table from which on one has to do.
 FOLDS, LARGE = 3, 2e6
 # The search begins at this share of the radius where the loss would be zero if it went on falling
-# as it begins, goes on by this factor, and ends after so many radii that are no better.
+# as it begins, goes on by this factor, and ends after this many radii without a better one.
 FIRST, FACTOR, RADII, PATIENCE = 0.25, 2.0, 14, 2
 # Share by which losses must differ to count as different.
 EQUAL = 5e-3
@@ -254,7 +254,7 @@ def _grown_atom(atom, ratio, larger):
 
 
 def _folds(objective, rng, chosen):
-    """Rows for fits and rows for their losses; targets are alike in all of them."""
+    """Rows for fits and rows for their losses, with targets stratified."""
     n = objective.X.shape[0]
     kind = objective.truth.reshape(n, -1)
     of_classes = objective.loss.task == "classification" and kind.shape[1] > 1
@@ -267,7 +267,7 @@ def _folds(objective, rng, chosen):
 
 
 class FrankWolfeClassifier(LinearClassifier, ConstrainedModel):
-    """Linear classifier with coefficients on a set that has a linear oracle, certified.
+    """Linear classifier with coefficients in a convex set, by Frank-Wolfe, certified.
 
     Minimizes, with weights s_i (``sample_weight`` times ``class_weight``, one by default)::
 
@@ -300,7 +300,7 @@ class FrankWolfeClassifier(LinearClassifier, ConstrainedModel):
         deviation (sparse ones by their root mean square). "auto" does this for dense X if
         ``radius`` is "auto".
     fit_intercept : bool, default=True
-        Whether there is a c, which is always the best one.
+        Whether to fit an intercept c, which is optimal after each step.
     class_weight : dict, "balanced" or None, default=None
         Factors of the losses per class.
     max_iter : int, default=10000
@@ -328,9 +328,9 @@ class FrankWolfeClassifier(LinearClassifier, ConstrainedModel):
     radius_ : float or ndarray of shape (n_classes,)
         Size of the set.
     scale_ : ndarray of shape (n_features,) or None
-        What the columns were divided by; None where they were taken as they are.
+        Divisors of the columns; None where they were not scaled.
     dual_gap_ : float
-        How far the mean loss can be from the least one on the set; the largest of several.
+        Certified bound on the suboptimality of the mean loss; the largest of several.
     objective_ : float or ndarray of shape (n_classes,)
         Mean loss.
     active_atoms_, active_weights_ : list of Atom and ndarray, or lists of these
@@ -380,7 +380,7 @@ class FrankWolfeClassifier(LinearClassifier, ConstrainedModel):
 
 
 class FrankWolfeRegressor(LinearRegressor, ConstrainedModel):
-    """Linear regression with coefficients on a set that has a linear oracle, certified.
+    """Linear regression with coefficients in a convex set, by Frank-Wolfe, certified.
 
     Minimizes, with weights s_i (``sample_weight``, one by default)::
 
@@ -407,7 +407,7 @@ class FrankWolfeRegressor(LinearRegressor, ConstrainedModel):
     standardize : bool or "auto", default="auto"
         As `FrankWolfeClassifier`.
     fit_intercept : bool, default=True
-        Whether there is a c, which is always the best one.
+        Whether to fit an intercept c, which is optimal after each step.
     max_iter : int, default=10000
         Largest number of steps, each with one answer of the oracle.
     tol : float or "auto", default="auto"
@@ -431,9 +431,9 @@ class FrankWolfeRegressor(LinearRegressor, ConstrainedModel):
     radius_ : float or ndarray of shape (n_targets,)
         Size of the set.
     scale_ : ndarray of shape (n_features,) or None
-        What the columns were divided by; None where they were taken as they are.
+        Divisors of the columns; None where they were not scaled.
     dual_gap_ : float
-        How far the mean loss can be from the least one on the set; the largest of several.
+        Certified bound on the suboptimality of the mean loss; the largest of several.
     objective_ : float or ndarray of shape (n_targets,)
         Mean loss.
     active_atoms_, active_weights_ : list of Atom and ndarray, or lists of these

@@ -10,7 +10,7 @@ from ..optim.objectives import Composite
 
 score_lines = lazy("frank_wolfe.score_lines")
 
-# An intercept that is so many times as far as scores and targets is a step into the void.
+# An intercept that is this many times as far as scores and targets is a step into the void.
 FAR = 1e3
 # Share of a mean loss that is rounding.
 NOTHING = 1e-12

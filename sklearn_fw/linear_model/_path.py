@@ -21,7 +21,7 @@ BISECTIONS = 54
 
 
 class LinearPath(RegularizationPath):
-    """Fits of a linear model for a grid of values of C or alpha, each to the accuracy ``tol``.
+    """Fits of a linear model on a grid of C, alpha or radius, each to ``tol``.
 
     Made by `regularization_path`.
 
@@ -79,7 +79,7 @@ class LinearPath(RegularizationPath):
         self.n_iters_ = np.asarray(n_iters)
 
     def estimator_at(self, value):
-        """The fitted estimator of a value of the grid, with ``C``, ``alpha`` or ``radius`` set.
+        """Return the fitted estimator for a value of the grid.
 
         Parameters
         ----------

@@ -1,4 +1,4 @@
-"""The base class of losses, what solvers ask of it, and the checks of a loss of a user.
+"""The base class of losses, its interface to solvers, and the checks of a loss of a user.
 
 A solver cannot notice that a derivative is wrong or that a loss is not convex: it would stop early
 or never, with a certificate that is none. Both show at a few hundred scores before a fit.
@@ -30,7 +30,7 @@ STEP = 1e-4
 
 
 class Loss(Parameterized, ABC):
-    """Loss of a score, convex and differentiable (base class); derive your own from it.
+    """Base class of losses of a score, convex and differentiable.
 
     A subclass sets ``task``, "classification" (y is -1 or +1) or "regression", and ``smoothness``,
     the largest second derivative in the score, and writes ``value`` and ``derivative`` for arrays.
@@ -67,7 +67,7 @@ class Loss(Parameterized, ABC):
 
     @abstractmethod
     def value(self, y, z):
-        """Losses of all scores, an array of shape (n_samples,): not averaged, not negative.
+        """Compute the losses of all scores, of shape (n_samples,), not negative.
 
         Parameters
         ----------
@@ -169,7 +169,7 @@ class Loss(Parameterized, ABC):
             found = function(y, z)
             if type(found) is np.ndarray and found.shape == (1,) and math.isfinite(found[0]):
                 return float(found[0])
-            return float(self._ask(method, y, z)[0])  # says what is wrong
+            return float(self._ask(method, y, z)[0])  # names the fault
 
         return call
 

@@ -225,7 +225,7 @@ class SmoothHinge(CompiledLoss):
 
 
 class ModifiedHuber(ProbabilisticLoss):
-    """Squared hinge loss ``max(0, 1 - m)^2`` for m >= -1, and its tangent ``-4 m`` below.
+    """Squared hinge loss ``max(0, 1 - m)^2``, linear (``-4 m``) for m below -1.
 
     The scores, clipped to [-1, 1], estimate ``2 P(y = 1) - 1``.
     """

@@ -15,7 +15,7 @@ def alignment_error_rate(y_sure, y_possible, y_pred):
 
         1 - (|A and S| + |A and P|) / (|A| + |S|)
 
-    Predicted possible links are no errors, and missing ones neither. With sure links only it is one
+    Possible links cost nothing, whether predicted or missing. With sure links only it is one
     minus the F1 score of links.
 
     Parameters
@@ -93,7 +93,7 @@ def alignment_prf(truth, mapping, *, complete=False):
 
 
 def topic_l1_error(topics_true, topics_pred):
-    """Mean l1 distance of topics, in the best order: 0 for equal ones, 1 for disjoint ones.
+    """Compute the mean l1 distance of topics, from 0 to 1, in the best order.
 
     ``min over orders of sum_k |true_k - pred_k|_1 / (2 K)``, rows divided by their sums.
 

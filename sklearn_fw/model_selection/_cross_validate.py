@@ -74,9 +74,9 @@ def cross_validate_path(
 ):
     """Choose the strength of regularization by cross-validation along paths.
 
-    Each fold computes its path, on which a value is judged at the cost of one prediction. A path on
-    a grid is computed on all data first, which gives the grid and the solution. Paths that hold
-    between their ends are computed for the folds only, and one fit on all data ends the search.
+    Each fold computes its path, on which a value costs one prediction. A path on a grid is computed
+    on all data first, which gives the grid and the solution. Paths that hold between their ends are
+    computed for the folds only, and one fit on all data ends the search.
 
     Parameters
     ----------
@@ -89,7 +89,7 @@ def cross_validate_path(
     groups : array-like of shape (n_samples,), default=None
         Groups for splitters that keep them together.
     n_values : int, default=30
-        How many values are judged, if the options give none.
+        Number of values to evaluate, if the options give none.
     cv : int, splitter, iterable of (train, test) or None, default=None
         Folds; stratified for class labels.
     scoring : str, callable or None, default=None
@@ -118,8 +118,8 @@ def cross_validate_path(
     Notes
     -----
     Where the parameter multiplies the sum of losses over samples, as C of a structured SVM does, a
-    fold gets it in proportion to its weight, so that all folds judge one problem. The linear models
-    are judged at the C given, as in scikit-learn.
+    fold gets it in proportion to its weight, so that all folds pose one problem. The linear models
+    are evaluated at the C given, as in scikit-learn.
 
     Examples
     --------
@@ -180,7 +180,7 @@ class _Fold(NamedTuple):
         return path.score_path(scoring=self.scorer, at=values, **self._part(self.test))
 
     def scores_on_grid(self, options, n_values, turn):
-        """Scores of a path of so many values; NaN where its time was over."""
+        """Scores of a path of ``n_values`` values; NaN where its time was over."""
         with time_budget(budget_now().share(turn)):
             path = self.path(options)
         scores = self.scores(path, path.values_)
@@ -188,7 +188,7 @@ class _Fold(NamedTuple):
 
 
 def _parallel(n_jobs, task, folds, *args):
-    """Results of a task for all folds, each with the budget of the moment."""
+    """Results of a task for all folds, each with the current budget."""
     task = shared(task)
     return parallel(n_jobs)(
         delayed(task)(fold, *own) for fold, *own in zip(folds, *args, strict=True)
@@ -225,7 +225,7 @@ def _between(folds, n_jobs, n_values, options, kind):
     """Paths of the folds, judged between the ends that all of them have."""
     ends = f"{kind.param_name}_min", f"{kind.param_name}_max"
     shares = [fold.share if kind.of_sum else 1.0 for fold in folds]
-    # What is no number goes on to the path, which refuses it.
+    # Other values than numbers go on to the path, which refuses them.
     numbers = [end for end in ends if isinstance(options.get(end), Real)]
     numbers = [end for end in numbers if not isinstance(options[end], bool)]
     given = {end: check.number(options[end], end) for end in numbers}
@@ -277,7 +277,7 @@ def _has(name):
 
 
 class RegularizationPathCV(Estimator):
-    """An estimator whose strength of regularization is chosen by cross-validation along paths.
+    """Choice of the regularization strength by cross-validation along paths.
 
     `cross_validate_path` as an estimator: a grid search along paths.
 
@@ -288,7 +288,7 @@ class RegularizationPathCV(Estimator):
     path_options : dict or None, default=None
         Options of `regularization_path` by name.
     n_values : int, default=30
-        How many values are judged, if the options give none.
+        Number of values to evaluate, if the options give none.
     cv : int, splitter, iterable of (train, test) or None, default=None
         Folds; stratified for class labels.
     scoring : str, callable or None, default=None
@@ -306,7 +306,7 @@ class RegularizationPathCV(Estimator):
     best_estimator_ : estimator
         Fitted on all data.
     values_, scores_ : ndarray of shape (n_values,) and (n_splits, n_values)
-        Values that were judged, from strong to weak regularization, and scores on the held-out
+        Values that were evaluated, from strong to weak regularization, and scores on the held-out
         parts.
     paths_, path_ : list of RegularizationPath, RegularizationPath
         Paths of the folds, if they hold between their ends; else None, and the path on all data.

@@ -16,7 +16,7 @@ from .._core.parameters import check_parameters
 
 
 def score_with(scorer, estimator, X, y, sample_weight):
-    """What a scorer says; one of the user's gets weights if it has a parameter for them."""
+    """Value of a scorer; one of the user's gets weights if it has a parameter for them."""
     takes_weights = sample_weight is not None and accepts(scorer, "sample_weight")
     weights = {"sample_weight": sample_weight} if takes_weights else {}
     return scorer(estimator, X, y, **weights)
@@ -44,7 +44,7 @@ def check_scorer(estimator, scoring):
     own = ", ".join(repr(name) for name in SCORERS)
     if not get_tags(estimator).input_tags.two_d_array:
         raise ValueError(
-            f"scoring={scoring!r} is no scorer of structured outputs: take one of {own}, a "
+            f"scoring={scoring!r} is not a scorer of structured outputs: take one of {own}, a "
             f"callable scoring(estimator, X, y), or None for one minus the mean task loss"
         )
     try:
@@ -57,9 +57,9 @@ def check_scorer(estimator, scoring):
 
 
 class RegularizationPath(ABC):
-    """Solutions of an estimator from strong to weak regularization; the base of all paths.
+    """Base class of regularization paths: solutions from strong to weak.
 
-    Made by `regularization_path`. A class of your own says what `estimator_at` is.
+    Made by `regularization_path`. A subclass implements `estimator_at`.
 
     Parameters
     ----------
@@ -157,7 +157,7 @@ class RegularizationPath(ABC):
         return {self.param_name: check.number(value, "value")}
 
     def _score(self, scorer, X, y, value, weight):
-        """What a scorer, maybe of the user, says of one value."""
+        """Score of one value by a scorer, maybe of the user."""
         estimator = self.estimator_at(value)
         if not hasattr(estimator, "predict"):
             raise TypeError(
@@ -265,7 +265,7 @@ def regularization_path(estimator, X, y, *, sample_weight=None, time_limit=None,
     An estimator of your own takes part with a method ``_regularization_path(X, y, *,
     sample_weight=None, **options)`` that returns a `RegularizationPath`. If that holds for all
     values up to its ``end_``, a method ``_path_class()`` that returns its class lets
-    cross-validation judge values between breakpoints.
+    cross-validation evaluate values between breakpoints.
 
     Mixtures of two solutions are certified for all problems between them by the products of their
     weights, without oracle calls. A piece whose gap exceeds ``eps`` is halved. The number of

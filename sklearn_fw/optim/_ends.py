@@ -1,4 +1,4 @@
-"""The loop of runs as functions: budgets, what a callback says, and what is reported."""
+"""The loop of runs as functions: budgets, callbacks, and fields of results."""
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
@@ -33,7 +33,7 @@ def end_of(callback, state):
 
 
 def fields_of(outcome, dual_gap, tol):
-    """Fields of a result that say how a run ended; warns when it was not as asked."""
+    """Fields of a result on the end of a run; warns where ``tol`` was not reached."""
     fields = outcome.fields()
     if outcome.status in (Status.MAX_ITER, Status.TIME_LIMIT):
         fields["message"] = (

@@ -1,4 +1,4 @@
-"""Saddle points over sets known by linear oracles: of smooth functions, and of matrix games."""
+"""Saddle points over sets given by oracles: of smooth functions, and of matrix games."""
 
 import math
 from dataclasses import dataclass, fields, replace
@@ -257,7 +257,7 @@ RULES = ("universal", "fictitious", "adaptive", "heuristic", "strongly_convex_se
 
 @dataclass(frozen=True, kw_only=True)
 class SaddleConstants:
-    """Constants of a saddle function and its domains, from which step sizes are computed.
+    """Constants of a saddle function and its domains, for step sizes.
 
     All norms are Euclidean. "adaptive" needs the smoothness, coupling, convexity and width;
     "heuristic" not the width; "strongly_convex_set" the smoothness, coupling and gradient norm.
@@ -276,7 +276,7 @@ class SaddleConstants:
         each domain; for away and pairwise steps, the pyramidal width of its vertices, such as
         ``1 / sqrt(d)`` for the unit cube in d dimensions.
     diameter_x, diameter_y : float or None, default=None
-        Diameters of the domains; None asks the domains.
+        Diameters of the domains; None takes those of the domains.
     set_convexity : float or None, default=None
         Strong convexity of both domains as sets; None takes the smaller of theirs.
     gradient_norm : float or None, default=None
@@ -319,7 +319,7 @@ class SaddleConstants:
                 check.not_negative(value, field.name)
 
     def progress(self, *, away=False):
-        """The fraction nu of the gap by which a short step lowers the distance to the solution [1].
+        """Compute nu [1], the fraction of the gap by which a short step makes progress.
 
         Adaptive steps have a linear rate where it is positive, universal ones the rate 1 / k where
         it is above one half without ``away``.
@@ -337,7 +337,7 @@ class SaddleConstants:
         return (0.5 if away else 1.0) - math.sqrt(2.0) / width * max(by_x, by_y)
 
     def rate(self, *, away=False):
-        """The fraction rho [1] by which each "adaptive" step that removes no atom lowers w.
+        """Compute rho [1], the rate of "adaptive" steps that remove no atom.
 
         Here ``w = L(x, y*) - L(x*, y)`` with the saddle point (x*, y*). Zero where `progress` is
         not positive.
@@ -393,7 +393,7 @@ def _need(constants, purpose, positive, known=("coupling",)):
 def _complete(constants, domain_x, domain_y):
     domains, found = (domain_x, domain_y), {}
     for name, domain in zip(("diameter_x", "diameter_y"), domains):
-        if getattr(constants, name) is None:  # else it is not asked for, since it can be costly
+        if getattr(constants, name) is None:  # else it is not computed, since it can be costly
             found[name] = getattr(domain, "diameter", None)
     if constants.set_convexity is None:
         found["set_convexity"] = min(getattr(domain, "strong_convexity", 0.0) for domain in domains)

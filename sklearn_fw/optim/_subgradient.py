@@ -28,7 +28,7 @@ def projected_subgradient(
     random_state=None,
     verbose=0,
 ):
-    """Minimize a strongly convex function by stochastic subgradient steps and averaging.
+    """Minimize a strongly convex function by averaged stochastic subgradient steps.
 
     For a function f on a convex set K, and g_t with ``E[g_t] in df(w_(t-1))``::
 
@@ -301,7 +301,7 @@ FAMILIES = {"power", "polynomial"}
 
 # Factors below this are multiplied out before they underflow.
 SMALL = 1e-100
-# So many times the factor a, c leaves as many digits fewer to the average, a difference then.
+# This many times the factor a, c leaves as many digits fewer to the average, a difference then.
 FAR = 1e4
 
 

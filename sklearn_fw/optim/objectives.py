@@ -21,7 +21,7 @@ __all__ = ["Composite", "LeastSquares", "Objective", "Quadratic"]
 
 
 class Objective(ABC):
-    """Base class of smooth functions of a linear image of x; derive from it to have your own.
+    """Base class of smooth functions of a linear image of x.
 
     The function is ``f(x) = h(M x)``, and the image ``M x`` is what methods keep. A subclass sets
     ``size`` and writes the three methods below; quadratic functions write `inner` too. All arrays
@@ -106,7 +106,7 @@ class Objective(ABC):
         return self.adjoint(slopes)[block].copy()
 
     def inner(self, image, others):
-        """Second derivative ``<x, H y>`` between x with this image and each y of the others.
+        """Compute the second derivatives ``<x, H y>`` of x with each y of the others.
 
         Parameters
         ----------
@@ -161,7 +161,7 @@ SHARE = 1e-3  # of the first slope, at which a step is the best one
 
 
 class Composite(Objective):
-    """A sum of losses of linear scores, ``f(x) = sum_i s_i loss(y_i, <a_i, x>) + <linear, x>``.
+    """Sum of losses of linear scores, ``sum_i s_i loss(y_i, <a_i, x>) + <linear, x>``.
 
     With targets in several columns, x is a matrix with as many columns, row by row, and the scores
     are ``A @ x.reshape(n_columns, -1)``.
@@ -461,7 +461,7 @@ class Quadratic(Objective):
     Parameters
     ----------
     Q : {array-like, sparse matrix} of shape (size, size)
-        Symmetric matrix. For a function that is not convex say ``convex=False`` where it is
+        Symmetric matrix. For a function that is not convex set ``convex=False`` where it is
         minimized.
     b : array-like of shape (size,) or None, default=None
         Linear part; None is zero.

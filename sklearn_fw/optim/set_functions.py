@@ -72,7 +72,7 @@ class SubmodularFunction(ABC):
         """
 
     def base(self, order):
-        """What each element adds when they come one by one: the greedy algorithm.
+        """Compute the marginal gain of each element in an order: the greedy algorithm.
 
         An array of shape (size,): the value with the element less the value before it came. Here by
         ``size + 1`` values.
@@ -205,7 +205,7 @@ class CardinalityFunction(SubmodularFunction):
 
 
 class CoverageFunction(SubmodularFunction):
-    """Weight of what a set covers: sensors and places, texts and words, tests and lines of code.
+    """Coverage function: total weight of the items that a set covers.
 
     Each element covers some items; ``F(A)`` is the sum of the weights of all items that at least
     one element of A covers. A base costs one look at each nonzero entry of ``covers``.
@@ -249,7 +249,7 @@ class CoverageFunction(SubmodularFunction):
 
 
 class CutFunction(SubmodularFunction):
-    """Weight of the edges of a graph that leave a set.
+    """Cut function: weight of the edges of a graph that leave a set.
 
     ``F(A)`` is the sum of the weights of all edges with one end in A and the other outside; of
     directed ones, those from A to the rest. With a `ModularFunction` this is the energy of a
@@ -283,7 +283,7 @@ class CutFunction(SubmodularFunction):
             size = check.integer(size, "size", 1)
         if sp.issparse(edges):
             if weights is not None or directed:
-                raise ValueError("weights and directed say nothing where edges are a matrix")
+                raise ValueError("weights and directed have no effect where edges are a matrix")
             edges, weights, size = _arcs_of(edges, size)
             directed = True
         else:
@@ -359,7 +359,7 @@ def as_submodular(function, size):
             f"function must be a SubmodularFunction or a callable with a mask, got {function!r}"
         )
     if size is None:
-        raise ValueError("size must be given: a callable does not say how many elements there are")
+        raise ValueError("size must be given: a callable has no number of elements")
     return _Called(function, check.integer(size, "size", 1))
 
 

@@ -115,7 +115,7 @@ def catoni_bound(emp_risk, kl, n, delta=0.05, *, loss_range=(0.0, 1.0), beta=Non
 def alquier_bound(
     emp_risk, kl, n, delta=0.05, *, lam="n", psi=None, loss_range=None, s2=None, c=0.0
 ):
-    """Bound of Alquier for any loss: ``risk <= emp_risk + (KL + ln(1 / delta) + psi) / lam``.
+    """Bound of Alquier, ``risk <= emp_risk + (KL + ln(1 / delta) + psi) / lam``.
 
     The losses are described by ``psi`` itself, an interval that holds them (Hoeffding's lemma) or
     their factors as sub-gamma variables.
@@ -368,7 +368,7 @@ def subgamma_coefficients(
         True variance of the features, squared norm of the true coefficients, true variance of the
         noise, and number of features.
     t : float, default=1.0
-        Where they hold, ``lam / n``: they are no constants of the loss.
+        Where they hold, ``lam / n``: they depend on it.
 
     Returns
     -------
@@ -404,7 +404,7 @@ def psi_gaussian_linear(
     lam, n, *, loss="nll", noise_variance=1.0, prior_variance=1.0, x_variance, w_norm2, noise_true,
     n_features,
 ):  # fmt: skip
-    """Log of the mean of ``exp(lam (risk - empirical risk))`` over prior and data, exactly.
+    """Compute the exact log mean of ``exp(lam (risk - empirical risk))``.
 
     For ``x ~ N(0, x_variance I)``, ``y = <w*, x> + N(0, noise_true)`` and the prior
     ``w ~ N(0, prior_variance I)``: the number that `alquier_bound` needs.

@@ -33,7 +33,7 @@ SAFE = 0.8  # of the largest temperature
 
 
 class PACBayesLinearRegression(ScoreMixin, Estimator):
-    """Bayesian linear regression that bounds its expected loss from the training data alone.
+    """Bayesian linear regression with PAC-Bayes bounds on its expected loss.
 
     The posterior minimizes, over all distributions of the coefficients w::
 
@@ -126,7 +126,7 @@ class PACBayesLinearRegression(ScoreMixin, Estimator):
         X, y : array-like of shape (n_samples, n_features) and (n_samples,)
             Inputs and targets.
         sample_weight : array-like of shape (n_samples,) or None, default=None
-            A whole number counts as so many copies; with weights no bound is a guarantee.
+            An integer n counts as n copies; with weights no bound is a guarantee.
         """
         noise, has_constant = float(self.noise_variance), self.fit_intercept
         X, y = check.rows(self, X, y, y_numeric=True)
@@ -249,7 +249,7 @@ class PACBayesLinearRegression(ScoreMixin, Estimator):
         return self._mean_loss(X, y, 0.0)
 
     def gibbs_nll_loss(self, X, y):
-        """Mean negative log-likelihood in nats, averaged over the posterior: the loss in bounds.
+        """Compute the mean negative log-likelihood over the posterior, in nats.
 
         Parameters
         ----------

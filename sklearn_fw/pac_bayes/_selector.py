@@ -19,7 +19,7 @@ from ._regression import PACBayesLinearRegression
 
 
 class PACBayesModelSelector(ScoreMixin, MetaEstimatorMixin, Estimator):
-    """Models of a grid, averaged by their evidence or the best of them.
+    """Model selection or averaging by the evidence, with PAC-Bayes bounds.
 
     Weights are ``p_i Z_i`` with the prior weights p and the marginal likelihoods Z. No data are
     held out, and the bounds of `model_selection_bounds` hold for all models at once.
@@ -42,7 +42,7 @@ class PACBayesModelSelector(ScoreMixin, MetaEstimatorMixin, Estimator):
         What the bounds of the models add (see `model_selection_bounds`), known before the data are
         seen; None gives no bounds.
     n_jobs : int or None, default=None
-        Fits at a time.
+        Parallel fits, through joblib.
 
     Attributes
     ----------
@@ -138,7 +138,7 @@ class PACBayesModelSelector(ScoreMixin, MetaEstimatorMixin, Estimator):
         except (TypeError, ValueError) as error:
             raise type(error)(f"param_grid: {error}") from None
         if not found:
-            raise ValueError("param_grid must name one model at least")
+            raise ValueError("param_grid must name at least one model")
         return found
 
     def predict(self, X, return_std=False):

@@ -249,7 +249,7 @@ class PythonForm(GroupForm):
 
 
 class GroupLasso(Penalty):
-    """Group lasso ``sum_B weight_B ||w_B|| + l1 ||w||_1 + l2/2 ||w||^2``; sparse group lasso.
+    """Sparse group lasso ``sum_B weight_B ||w_B|| + l1 ||w||_1 + l2/2 ||w||^2``.
 
     Parameters
     ----------
@@ -323,7 +323,7 @@ class Simplex(_Radius):
 
 
 class GroupSeparable(Penalty):
-    """Base class of your own penalty: write `group_value` and `group_prox` in plain Python.
+    """Base class of user penalties, with `group_value` and `group_prox` in Python.
 
     Solvers are correct only if the penalty is convex. A subclass with parameters of its own stores
     them, and ``groups`` if it has any, in its ``__init__``. Every update of a solver calls Python,
@@ -366,7 +366,7 @@ class GroupSeparable(Penalty):
 
     @abstractmethod
     def group_prox(self, u, step_size, group):
-        """Proximal operator ``argmin_x step_size h_group(x) + ||x - u||^2 / 2``, a new array.
+        """Compute ``argmin_x step_size h_group(x) + ||x - u||^2 / 2``, a new array.
 
         Parameters
         ----------
@@ -379,7 +379,7 @@ class GroupSeparable(Penalty):
         """
 
     def group_conjugate(self, v, group):
-        """Convex conjugate ``sup_u <v, u> - h_group(u)``, maybe infinite; duality gaps need it.
+        """Compute the conjugate ``sup_u <v, u> - h_group(u)``, for duality gaps.
 
         Parameters
         ----------

@@ -29,10 +29,10 @@ class Penalty(Parameterized, ABC):
     - ``dual_scale(v)``, the largest t in [0, 1] for which ``conjugate(t v)`` is finite;
     - ``scaled(alpha)``, the bound penalty ``alpha h``, with the same constraints;
     - ``strong_convexity``, the largest c for which the terms of h less ``c/2 ||w||^2`` are convex;
-    - ``separable``: when True ``l1``, ``l2``, ``lower`` and ``upper`` say all. When False
-      ``labels`` (n_features,) is the group of each feature, -1 where there is no penalty, group b
+    - ``separable``: when True ``l1``, ``l2``, ``lower`` and ``upper`` define h. When False
+      ``labels`` (n_features,) is the group of each feature, -1 without a penalty, group b
       consists of the features ``members[start[b]:start[b + 1]]`` and has weight ``weights[b]``,
-      and ``code`` and ``params`` are what compiled code knows of the penalty.
+      and ``code`` and ``params`` define the penalty for compiled code.
     """
 
     def bind(self, n_features):
@@ -50,13 +50,13 @@ class Penalty(Parameterized, ABC):
 
     def _bind(self, n_features):
         raise TypeError(
-            f"{type(self).__name__} is no penalty that solvers know: derive your own from "
+            f"{type(self).__name__} is not a penalty that solvers support: derive your own from "
             f"GroupSeparable and write group_value and group_prox"
         )
 
 
 class Form:
-    """A bound penalty; `Penalty` says what each has."""
+    """A bound penalty; `Penalty` documents its attributes."""
 
     def _point(self, w, name="w"):
         w, n = check.array(w, name), self.n_features
@@ -138,7 +138,7 @@ class ElasticNet(Penalty):
     Parameters
     ----------
     l1_ratio : float, default=0.5
-        Share of the first term, between 0 (ridge) and 1 (lasso).
+        Fraction of the first term, between 0 (ridge) and 1 (lasso).
 
     Examples
     --------
@@ -155,7 +155,7 @@ class ElasticNet(Penalty):
 
 
 class Box(Penalty):
-    """Bounds ``lower <= w <= upper``, with ``l1 ||w||_1 + l2/2 ||w||^2``; at first ``w >= 0``.
+    """Bounds ``lower <= w <= upper``, with ``l1 ||w||_1 + l2/2 ||w||^2``.
 
     Parameters
     ----------

@@ -6,7 +6,7 @@ import numpy as np
 
 from .._core.packed import starts_of
 
-# So many tokens at a time keep the work space of the last step in the cache.
+# This many tokens at a time keep the work space of the last step in the cache.
 CHUNK = 8192
 
 

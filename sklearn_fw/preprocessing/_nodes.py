@@ -27,7 +27,7 @@ def _inner_has(name):
 
 
 class NodeTransformer(TransformerMixin, Estimator, auto_wrap_output_keys=None):
-    """Applies a scikit-learn transformer to the nodes of all samples, stacked.
+    """Apply a scikit-learn transformer to the stacked nodes of all samples.
 
     Choose it to scale, hash, select or embed the letters of words, the tokens of sentences or the
     edges of graphs. The result has the ragged shape of the input.
@@ -233,7 +233,7 @@ class NodeTransformer(TransformerMixin, Estimator, auto_wrap_output_keys=None):
 
 @contextmanager
 def _named(transformer):
-    """Say whose error it is that nodes lead to; what is no error of input becomes one."""
+    """Errors with the name of the transformer; those of other kinds become a TypeError."""
     try:
         yield
     except (ValueError, TypeError) as error:

@@ -86,7 +86,7 @@ def window(field):
 
 
 def tagging_templates(word="w", *others):
-    """Templates that suit most taggers, to be extended by your own.
+    """Return templates for taggers, to be extended by your own.
 
     Parameters
     ----------

@@ -75,7 +75,7 @@ def _split_rows(rows, n_fields, name):
 
 FARTHEST = 1000  # tokens between those of a template
 _CALL = re.compile(r"(\w+)\((.*)\)", re.DOTALL)
-# Rows that are no function of a field, and the names of their only feature.
+# Rows that do not depend on a field, and the names of their only feature.
 _CONSTANT = {"bias": "bias", "first": "__BOS__", "last": "__EOS__"}
 
 
@@ -87,7 +87,7 @@ def _check_functions(functions, name):
 
 
 class TokenFeatures(TransformerMixin, Estimator, auto_wrap_output_keys=None):
-    """Words, affixes, shapes and neighbors of tokens as indicator features, in CSR rows.
+    """Sparse indicator features of words, affixes, shapes and neighboring tokens.
 
     Choose it to tag raw sentences, or tokens with further columns, by a linear chain: parts of
     speech, entities, chunks. The default templates need no tuning. Choose
@@ -442,7 +442,7 @@ def _checked(function, name):
 
 
 def check_text(values, field, name="X"):
-    """Refuse values of a field that are no text; ``name`` is the parameter they came in by."""
+    """Refuse values of a field other than text; ``name`` is the parameter they came in by."""
     for wrong in values:
         if not isinstance(wrong, str):
             raise TypeError(

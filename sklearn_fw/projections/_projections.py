@@ -14,13 +14,13 @@ EASY = 4.0
 # A guess of the duals that takes more steps than this is worth less than none.
 GUESS_STEPS = 30
 # Newton's method may stall where duals of rows become zero, but not where those of columns do (or
-# the other way round): after so many steps they change places.
+# the other way round): after this many steps they change places.
 TURN_STEPS = 20
 
 
 @np.errstate(**check.BEYOND)
 def project_simplex(v, radius=1.0):
-    """Nearest point of ``{x : x >= 0, sum(x) = radius}`` to each vector, in O(n log n).
+    """Project each vector onto ``{x : x >= 0, sum(x) = radius}``, in O(n log n).
 
     ``x = max(v - t, 0)`` with the threshold t that gives the sum; an array of the shape of v.
 
@@ -48,7 +48,7 @@ def project_simplex(v, radius=1.0):
 
 @np.errstate(**check.BEYOND)
 def project_l1_ball(v, radius=1.0):
-    """Nearest point of ``{x : ||x||_1 <= radius}`` to each vector, in O(n log n) [1]_.
+    """Project each vector onto ``{x : ||x||_1 <= radius}``, in O(n log n) [1]_.
 
     ``x = sign(v) max(|v| - t, 0)`` with the threshold t that gives the norm, zero inside the ball;
     an array of the shape of v.
@@ -79,7 +79,7 @@ def project_l1_ball(v, radius=1.0):
 
 
 def project_l2_ball(v, radius=1.0):
-    """Nearest point of ``{x : ||x|| <= radius}`` to each vector, an array of the shape of v.
+    """Project each vector onto ``{x : ||x|| <= radius}``; returns an array like v.
 
     Parameters
     ----------
@@ -103,7 +103,7 @@ def project_l2_ball(v, radius=1.0):
 
 
 def project_box(v, lower, upper):
-    """Nearest point of ``{x : lower <= x <= upper}``, an array of the shape of v.
+    """Project each vector onto ``{x : lower <= x <= upper}``; returns an array like v.
 
     Parameters
     ----------
@@ -143,7 +143,7 @@ def _vectors(v):
 def project_matching(
     p, *, entropic=False, perfect=False, tol=1e-9, max_iter=500, duals=None, return_duals=False
 ):
-    """Nearest fractional matching to a matrix, in Euclidean distance or in relative entropy.
+    """Project a matrix onto fractional matchings, by distance or relative entropy.
 
     Minimizes ``||z - p||^2 / 2``, or ``sum(z * (log(z) - p - 1))`` if ``entropic``, over the
     polytope of matchings: ``z >= 0`` with row and column sums at most one, or exactly one with

@@ -25,7 +25,7 @@ MIN_RHO = 1e-3  # messages are scaled by 1 / rho: below this they take too long 
 
 
 class TRBPMarginals(MarginalsEstimator):
-    """Marginals and a certified bound on log Z by tree-reweighted or loopy belief propagation.
+    """Marginals and a bound on log Z by tree-reweighted or loopy belief propagation.
 
     Solves, for edge appearance probabilities rho, the tree-reweighted problem over locally
     consistent marginals::

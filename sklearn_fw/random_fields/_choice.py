@@ -14,7 +14,7 @@ from ..inference import BestOf, TreeMaxProduct, exact_oracle
 
 ROUNDING = 1e-6  # by which probabilities may exceed one
 EXACT_SHARE = 0.6  # of the time that is left that elimination may take where more may follow
-NOTHING_ALLOWED = "potentials of -inf forbid every labelling: no state of some variable is left"
+NOTHING_ALLOWED = "potentials of -inf forbid every labeling: no state of some variable is left"
 
 
 @dataclass
@@ -55,7 +55,7 @@ class Inference:
 
 
 class Request(NamedTuple):
-    """What is known of a field beside its potentials, for `MarginalsEstimator.infer`."""
+    """Metadata of a field besides its potentials, for `MarginalsEstimator.infer`."""
 
     learned: object = None  # the `LearnedMRF` that the field comes from
     tasks: object = None  # the `FitTasks` that callbacks follow, None outside of `fit`

@@ -97,7 +97,7 @@ class Naming:
         labels : array-like of shape (n_variables,), integer
             State of each variable.
         """
-        labels = self.complete(self._check_labelling(labels, "labels"))
+        labels = self.complete(self._check_labeling(labels, "labels"))
         n_states, names, state_names = self._all
         states = zip(names or range(len(labels)), state_names or map(range, n_states), labels)
         return {key: found[state] for key, found, state in states}
@@ -166,7 +166,7 @@ class Conditioning:
                 state = self._state(i, state)
             if not (_is_whole(state) and 0 <= state < self.n_states[i]):
                 raise ValueError(
-                    f"observed[{key!r:.60}] = {state!r:.60} is no state of this variable: it has "
+                    f"observed[{key!r:.60}] = {state!r:.60} is not a state of the variable: it has "
                     f"0 to {self.n_states[i] - 1}"
                 )
             if states[i] not in (-1, state):

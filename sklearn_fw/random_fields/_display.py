@@ -7,7 +7,7 @@ from .._core.figures import Display, check_fitted, check_label
 
 
 class MarginalsDisplay(Display):
-    """Marginal probabilities as an image: where a labeling is certain and where it is not.
+    """Marginal probabilities as an image.
 
     Make it with `from_estimator`.
 

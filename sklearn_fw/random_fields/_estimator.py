@@ -19,7 +19,7 @@ from ._choice import Inference, Request
 from ._fields import FactorGraph, PairwiseMRF
 from ._files import load_uai
 from ._learning import ForestRows, MRFLearner, check_learned, check_states
-from ._map import allowed_labelling
+from ._map import allowed_labeling
 from ._objective import Products, distributions
 
 
@@ -79,7 +79,7 @@ class MarginalsEstimator(CallbackSupportMixin, DensityMixin, Estimator):
 
     def _infer_any(self, field, learned=None, tasks=None):
         """`infer`, by way of a field of pairs where it takes nothing else."""
-        known = None if self._finds_allowed else allowed_labelling(field, 0.5)
+        known = None if self._finds_allowed else allowed_labeling(field, 0.5)
         name, inferred = f"{type(self).__name__}.infer", field
         if not (self.takes_factors or isinstance(field, PairwiseMRF)):
             merged = field.merge()
@@ -101,7 +101,7 @@ class MarginalsEstimator(CallbackSupportMixin, DensityMixin, Estimator):
         starts = [nodes, field.vertex(mode), distributions(field, field.theta[: len(nodes)])]
         lower = max(inference.lower, *(products.above(start)[1] for start in starts))
         if lower == -np.inf and known is None and not self._finds_allowed:
-            known = allowed_labelling(field)
+            known = allowed_labeling(field)
         if known is not None:
             lower = max(lower, products.above(field.vertex(known))[1])
         return min(lower, inference.upper)
@@ -324,7 +324,7 @@ class MarginalsEstimator(CallbackSupportMixin, DensityMixin, Estimator):
             return scores - self.log_partition_upper_
         warn(
             f"{type(self).__name__} has no upper bound on log Z here: scores use the estimate "
-            f"{self.log_partition_:.6g} and are no lower bounds",
+            f"{self.log_partition_:.6g} and are not lower bounds",
             UserWarning,
         )
         return scores - self.log_partition_

@@ -12,7 +12,7 @@ from ._reduced import Reduced
 
 
 class ExactMarginals(MarginalsEstimator):
-    """Exact marginals, log Z and samples, by bucket elimination or, on trees, message passing.
+    """Exact marginals, log Z and samples, by bucket elimination or message passing.
 
     Sums over all labelings of the random field::
 
@@ -43,7 +43,7 @@ class ExactMarginals(MarginalsEstimator):
     See Also
     --------
     TRWMarginals : Bounds on log Z for graphs that are too wide.
-    Elimination : The algorithm, with best labelings too.
+    Elimination : The algorithm, also for MAP inference.
 
     Notes
     -----

@@ -2,7 +2,7 @@
 
 import math
 from itertools import chain
-from itertools import pairwise as neighbours
+from itertools import pairwise as neighbors
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -22,7 +22,7 @@ ROUNDING = 1e-6  # by which probabilities may exceed one
 
 
 class FactorGraph(Conditioning, Naming, Networks):
-    """Random field with factors on any number of variables: Bayesian networks, constraints, ...
+    """Factor graph: random field with factors on any number of variables.
 
     With states ``x_i`` in ``0, ..., n_states[i] - 1`` and factors f on variables ``s_f``::
 
@@ -75,7 +75,7 @@ class FactorGraph(Conditioning, Naming, Networks):
 
     Examples
     --------
-    Wet grass: it rains with probability .2, and grass is wet from rain or from the sprinkler.
+    Wet grass: it rains with probability 0.2, and grass is wet from rain or from the sprinkler.
 
     >>> import numpy as np
     >>> from sklearn_fw.random_fields import ExactMarginals, FactorGraph
@@ -185,7 +185,7 @@ class FactorGraph(Conditioning, Naming, Networks):
             Numbers in the order of ``theta``; those of edges and factors may be left out.
         """
         flat = self._flat(flat, "flat", self.node_start[-1])
-        return [flat[a:b] for a, b in neighbours(self.node_start)]
+        return [flat[a:b] for a, b in neighbors(self.node_start)]
 
     def factor_blocks(self, flat):
         """Views of a vector like ``theta``, one for each factor, shaped as its table.
@@ -196,7 +196,7 @@ class FactorGraph(Conditioning, Naming, Networks):
             Numbers in the order of ``theta``.
         """
         flat = self._flat(flat, "flat")
-        starts = neighbours(self.factor_start)
+        starts = neighbors(self.factor_start)
         return [flat[a:b].reshape(shape) for (a, b), shape in zip(starts, self._shapes)]
 
     def _flat(self, flat, name, size=None):
@@ -253,7 +253,7 @@ class FactorGraph(Conditioning, Naming, Networks):
             State of each variable.
         """
         vertex = np.zeros(len(self.theta))
-        vertex[self.parts(self._check_labelling(labels, "labels")[None])[0]] = 1.0
+        vertex[self.parts(self._check_labeling(labels, "labels")[None])[0]] = 1.0
         return vertex
 
     def score(self, X):
@@ -282,7 +282,7 @@ class FactorGraph(Conditioning, Naming, Networks):
             )
         return states
 
-    def _check_labelling(self, labels, name):
+    def _check_labeling(self, labels, name):
         try:
             return self._check_labels(as_array(labels, name)[None])[0]
         except ValueError as error:
@@ -323,7 +323,7 @@ class FactorGraph(Conditioning, Naming, Networks):
 
         A factor on three or more variables becomes a variable behind those of the graph, in the
         order of factors. Its states are the combinations that its table allows, in their order
-        there, and edges forbid what does not agree. So log Z, marginals, best labelings and the
+        there, and edges forbid what does not agree. So log Z, marginals, MAP labelings and the
         fixed points of messages are the same.
         """
         unary, edges, tables = list(self.unary), [], []
@@ -352,7 +352,7 @@ class FactorGraph(Conditioning, Naming, Networks):
         Parameters
         ----------
         oracle : str, object or callable, default="auto"
-            Finds best labelings, see `sklearn_fw.inference`. "auto" is message passing on graphs
+            MAP solver, see `sklearn_fw.inference`. "auto" is message passing on graphs
             without cycles, elimination where its tables are small enough and there is time, and
             else messages and local search, then exact searches of regions and integer programs.
         start : array-like of shape (n_variables,), integer, default=None
@@ -381,7 +381,7 @@ class FactorGraph(Conditioning, Naming, Networks):
 
 
 class PairwiseMRF(OtherForms, FactorGraph):
-    """Markov random field with log-potentials on variables and on edges: what estimators infer.
+    """Pairwise Markov random field, by log-potentials of variables and edges.
 
     With states ``x_i`` in ``0, ..., n_states[i] - 1`` and edges ``(i, j)``::
 

@@ -42,7 +42,7 @@ def load_bif(path):
     -----
     Read are blocks ``network``, ``variable`` of ``type discrete`` and ``probability`` with
     ``table`` (the states of the variable itself change slowest), rows ``(states of parents)
-    numbers`` and ``default``; a property says nothing here. Probabilities are taken as they are.
+    numbers`` and ``default``; properties are ignored. Probabilities are taken as they are.
 
     References
     ----------
@@ -172,7 +172,7 @@ def _conditionals(graph):
 
 
 def _speaks(table):
-    """Whether a table is no distribution of a variable with one state: logarithms of one."""
+    """Whether a table of logarithms has other entries than zero."""
     return bool(np.any(np.abs(table) > ROUNDING))
 
 
@@ -231,7 +231,7 @@ class _Reader:
         return found
 
     def numbers(self, what, n, n_of):
-        """The n numbers of an entry; ``n_of`` is what must have so many, in errors."""
+        """The n numbers of an entry; errors name ``n_of``, which must have n."""
         words = self.words(";", what)
         values = np.array([uai.number_or_nan(word) for word in words])
         if not np.all((values >= 0) & (values < np.inf)):
@@ -352,7 +352,7 @@ class _Reader:
 
 
 def load_uai(path, kind="field"):
-    """Read a random field, observed states or a solution from a file of the UAI format.
+    """Read a random field, evidence or a solution from a file in UAI format.
 
     Parameters
     ----------
@@ -411,7 +411,7 @@ def _read_graph(path):
 
 
 def save_uai(data, path, kind="auto"):
-    """Write a random field, observed states or a solution to a file of the UAI format.
+    """Write a random field, evidence or a solution to a file in UAI format.
 
     Parameters
     ----------

@@ -117,7 +117,7 @@ class OtherForms:
             Fields: ``h_i s_i`` is added to the score.
         J : array-like of shape (n_edges,) or (n_variables, n_variables)
             Couplings: ``J_ij s_i s_j`` is added to the score. A square matrix must be symmetric or
-            upper triangular; each pair counts once and its zeros are no edges.
+            upper triangular; each pair counts once, and zeros make no edges.
         edges : array-like of shape (n_edges, 2), default=None
             Edges of a vector of couplings.
         constant : float, default=0.0

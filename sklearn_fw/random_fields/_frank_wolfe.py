@@ -23,7 +23,7 @@ LOOSE = 0.1  # part of a large gap that a correction may leave
 
 
 class BarrierFrankWolfe(Parameterized):
-    """Fully corrective Frank-Wolfe on the tree-reweighted objective: settings of `TRWMarginals`.
+    """Settings of `TRWMarginals`: fully corrective Frank-Wolfe.
 
     Its parameters are grid keys ``solver__variant``.
 
@@ -158,7 +158,7 @@ class TRWRun(IterativeMethod):
         return trw.Atoms(*(store.room for store in stores))
 
     @property
-    def labellings(self):
+    def labelings(self):
         return np.array(self._labels, np.int32).reshape(-1, self.mrf.n_variables)
 
     def _add(self, places, shares):
@@ -179,9 +179,9 @@ class TRWRun(IterativeMethod):
             self._labels.append(vertex.labels)
         return self._numbers[key]
 
-    def resume(self, labellings, weights, delta):
+    def resume(self, labelings, weights, delta):
         """Start from a mixture of labelings; ``weights[0]`` is that of the uniform point."""
-        for labels in labellings:
+        for labels in labelings:
             self._number(self.polytope._atom(labels))
         self.alpha[:] = weights
         if self.settings.contraction == "adaptive" and delta > 0.0:
@@ -233,7 +233,7 @@ class TRWRun(IterativeMethod):
     def lower(self):
         """Log of the total potential of the labelings visited: log Z from below."""
         # Two fractional vertices may round to one labeling, which counts once.
-        visited = self.mrf.score(np.unique(self.labellings, axis=0))
+        visited = self.mrf.score(np.unique(self.labelings, axis=0))
         return float(np.logaddexp.reduce(visited, initial=-math.inf))
 
     def forbidden_weight(self):

@@ -28,7 +28,7 @@ EM_ROUNDS, EM_GAIN, COMPLETIONS = 500, 1e-7, 20
 
 
 class LearnedMRF(NamedTuple):
-    """Answer of `MRFLearner.learn`: a random field that maximizes its own tree-reweighted bound.
+    """Result of `MRFLearner.learn`: a random field and its marginals.
 
     Parameters
     ----------
@@ -102,7 +102,7 @@ MOST_STATES, MOST_ENTRIES = 2**20, 2**28
 
 
 class MRFLearner(Parameterized):
-    """How a random field is learned from a table of states: by the likelihood, in closed form.
+    """Learning of a random field from a table of states, in closed form.
 
     With smoothed marginals mu of the rows and edge probabilities rho, the potentials ``theta_i =
     log mu_i`` and ``theta_ij = rho_ij log(mu_ij / (mu_i mu_j))`` maximize the tree-reweighted
@@ -177,7 +177,7 @@ class MRFLearner(Parameterized):
         kept = SpanningTrees(pairs, states.shape[1]).lmo(-counts.information()).places
         if not missing:
             return counts.of(pairs[kept]).closed_form()
-        # Pairs that were never seen together say nothing of each other.
+        # Pairs that were never seen together have no effect on each other.
         run = _Expectation(counts.of(pairs[kept[counts.n_seen[kept] > 0]]))
         outcome = drive(run, tol=EM_GAIN, max_iter=EM_ROUNDS)
         if outcome.status is Status.TIME_LIMIT:

@@ -102,7 +102,7 @@ class RegionSearch:
     def improve(self, labels, patience, first):
         """Better labels, or the same.
 
-        Ends with the time, after so many regions in vain, or, with ``first``, with allowed labels.
+        Ends with the time, after some regions in vain, or, with ``first``, with allowed labels.
         """
         value, broken = self._look(labels)
         vain = 0
@@ -118,7 +118,7 @@ class RegionSearch:
             except TimeoutError:
                 break
             new, parts = self._look(found)
-            # What rounding alone makes better is no reason to go on.
+            # An improvement within rounding does not count.
             vain = 0 if new > value + 1e-9 * max(abs(value), 1.0) else vain + 1
             if new >= value:
                 labels, value, broken = found, new, parts
@@ -206,7 +206,7 @@ ROUNDS_PER_VARIABLE, FEWEST_ROUNDS, MOST_ROUNDS = 200, 10_000, 1_000_000
 
 
 NOTHING_FOUND = (
-    "no labelling was found that the potentials of -inf allow: pass an exact oracle, such as "
+    "no labeling was found that the potentials of -inf allow: pass an exact oracle, such as "
     "'milp' or 'branch_and_bound', or one with more time"
 )
 # Search in rounds of regions and of the integer program: seconds of the first of each, how much
@@ -238,7 +238,7 @@ class MAPResult(NamedTuple):
 def find_map(field, oracle, start, time_limit):
     check.time_limit(time_limit)
     if start is not None:
-        start = field._check_labelling(start, "start")
+        start = field._check_labeling(start, "start")
     auto = check.is_auto(oracle)
     oracle = None if auto else checked(inference.resolve_oracle(oracle))
     with time_budget(time_limit, ends_oracles=True):
@@ -250,7 +250,7 @@ def find_map(field, oracle, start, time_limit):
     if bound == -np.inf:
         raise ValueError(NOTHING_ALLOWED)
     labels = field._check_labels(np.asarray(labels)[None])[0]
-    # The labels say what they are worth; oracles may sum up in another order.
+    # The score of the labels counts; oracles may sum up in another order.
     found = _score(field, labels)
     if start is not None and _score(field, start) > found:
         labels, found = start, _score(field, start)
@@ -259,7 +259,7 @@ def find_map(field, oracle, start, time_limit):
     return MAPResult(labels, found, found if bound is None else max(found, bound), reason)
 
 
-def allowed_labelling(field, share=1.0):
+def allowed_labeling(field, share=1.0):
     """An allowed labeling of a field with potentials of -inf; None for others, or if time ends.
 
     A ValueError where it is proved that there is none. ``share`` is that of the time that is left.

@@ -24,7 +24,7 @@ IMPOSSIBLE = -300.0  # logarithm of a belief that no shift is worth
 
 
 class MiniBucketMarginals(MarginalsEstimator):
-    """Certified upper bound on log Z, and marginals, by elimination with tables of limited size.
+    """Marginals and a certified upper bound on log Z, by weighted mini-buckets.
 
     Variables are summed out one after the other. Where that needs too large a table, the tables
     that meet there are split into parts with weights w_r that sum to one, and Hölder's inequality
@@ -46,7 +46,7 @@ class MiniBucketMarginals(MarginalsEstimator):
         Passes; each sums up twice, for the bound and for the beliefs.
     time_limit : float, default=None
         Seconds, learning included. Tables are smaller than ``max_table_size`` where a pass would
-        take too long; where there is no time for any, the bound is that of single tables.
+        take too long; without time for any, the bound is that of single tables.
     learner : MRFLearner or None, default=None
         For tables: how the field is learned. None is ``MRFLearner()``.
     verbose : int, default=0
@@ -278,7 +278,7 @@ class MiniBuckets:
         return float(bound), [np.exp(t - total) for t, total in zip(self.given, sums)]
 
     def upper_bound(self):
-        """Log Z from above, with the shifts of the moment; without the constant."""
+        """Log Z from above, with the current shifts; without the constant."""
         self._in_time()
         self._tables = [*self.given, *[None] * len(self._buckets)]
         for bucket in self._buckets:

@@ -31,7 +31,7 @@ def parts_in_time(order, work):
 
 
 class Products:
-    """What the distributions of independent variables say of one field, by its compiled loops."""
+    """Expectations of one field under independent variables, by its compiled loops."""
 
     def __init__(self, field):
         self._field = field
@@ -96,7 +96,7 @@ def make_layout(field):
 
 
 def trw_objective(mu, mrf, rho, *, return_gradient=False):
-    """Tree-reweighted lower part of the bound on log Z: its maximum over marginals is the bound.
+    """Compute the tree-reweighted objective, whose maximum bounds log Z from above.
 
     ``constant + <theta, mu> + sum_i H(mu_i) - sum_ij rho_ij I(mu_ij)``, equations (1) and (2)
     of [1]_; concave on locally consistent marginals when rho is in the spanning tree polytope.

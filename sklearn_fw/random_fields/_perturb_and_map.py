@@ -1,4 +1,4 @@
-"""Marginals from the best labelings of randomly perturbed potentials."""
+"""Marginals from MAP labelings of randomly perturbed potentials."""
 
 from dataclasses import KW_ONLY
 from typing import NamedTuple
@@ -14,12 +14,12 @@ from ..inference import resolve_oracle
 from ._choice import Inference, choose, pairs_of
 from ._estimator import MarginalsEstimator
 from ._fields import PairwiseMRF
-from ._map import allowed_labelling
+from ._map import allowed_labeling
 from ._objective import distributions
 
 
 class PerturbAndMAPMarginals(MarginalsEstimator):
-    """Marginals and an estimate of log Z from best labelings under random perturbations.
+    """Marginals and an estimate of log Z by perturb-and-MAP.
 
     With independent Gumbel variables of mean zero for each state of each variable::
 
@@ -32,7 +32,7 @@ class PerturbAndMAPMarginals(MarginalsEstimator):
     Parameters
     ----------
     oracle : str, object or callable, default="auto"
-        Finds best labelings, see `sklearn_fw.inference`. "auto" takes an exact one ("tree",
+        MAP solver, see `sklearn_fw.inference`. "auto" takes an exact one ("tree",
         "elimination") where the graph allows it, else "approx".
     n_samples : int, default=10
         Draws of perturbations.
@@ -40,7 +40,7 @@ class PerturbAndMAPMarginals(MarginalsEstimator):
         Copies of each variable, each with its own perturbation; see Notes.
     marginals : {"conditioning", "counting"}, default="conditioning"
         Marginals of variables: from estimates of log Z with each state of each variable fixed, or
-        frequencies in the best labelings. The first are much more accurate for few draws, at an
+        frequencies in the MAP labelings. The first are much more accurate for few draws, at an
         oracle call for each draw and state (two for each draw with an exact oracle and one copy).
     learner : MRFLearner or None, default=None
         For tables: how the field is learned. None is ``MRFLearner()``.
@@ -54,7 +54,7 @@ class PerturbAndMAPMarginals(MarginalsEstimator):
     marginals_ : ndarray of shape (n_variables, n_states)
         Estimated probability of each state; zero for states that a variable does not have.
     edge_marginals_ : ndarray of shape (n_edges, n_states, n_states)
-        Frequencies of pairs in the best labelings, in the order of ``mrf_.edges``; they agree with
+        Frequencies of pairs in the MAP labelings, in the order of ``mrf_.edges``; they agree with
         ``marginals_`` only if ``marginals="counting"``.
     log_partition_ : float
         Mean of ``maxima_``. Its expectation is at least log Z for ``n_copies=1`` and an exact
@@ -86,7 +86,7 @@ class PerturbAndMAPMarginals(MarginalsEstimator):
     With c copies a variable contributes ``(theta_i + gamma) / c`` for each copy, and an edge
     ``theta_ij / c^2`` for each pair of copies. More copies have less noise, but no upper bound: for
     large c the estimate tends to that of `MeanFieldMarginals`, from below log Z. `sample` returns
-    best labelings for new perturbations, not exact samples.
+    MAP labelings for new perturbations, not exact samples.
 
     References
     ----------
@@ -130,7 +130,7 @@ class PerturbAndMAPMarginals(MarginalsEstimator):
             top = np.maximum.reduceat(logs, mrf.node_start[:-1])
             if top.min() == -np.inf:
                 raise ValueError(
-                    f"the oracle found no allowed labelling for any state of variable "
+                    f"the oracle found no allowed labeling for any state of variable "
                     f"{top.argmin()} in some draw: pass an exact one"
                 )
             marginals[: len(logs)] = distributions(mrf, logs)
@@ -165,9 +165,9 @@ class PerturbAndMAPMarginals(MarginalsEstimator):
             delayed(_draw)(field, oracle, row / n_copies, n_copies, conditioning) for row in noise
         )
         if any(draw.value == -np.inf for draw in draws):
-            allowed_labelling(field)
+            allowed_labeling(field)
             raise ValueError(
-                "the oracle found no labelling that the potentials of -inf allow: pass an exact one"
+                "the oracle found no labeling that the potentials of -inf allow: pass an exact one"
             )
         return oracle, draws
 

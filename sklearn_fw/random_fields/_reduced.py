@@ -124,7 +124,7 @@ def soften(mrf, notes):
     starts = np.concatenate([mrf.node_start, mrf.factor_start[1:]])
     tops = np.maximum.reduceat(mrf.theta, starts[:-1])
     if tops.min() == -np.inf:
-        raise ValueError("a table of potentials is -inf everywhere: no labelling is allowed")
+        raise ValueError("a table of potentials is -inf everywhere: no labeling is allowed")
     lows = np.minimum.reduceat(np.where(forbidden, np.inf, mrf.theta), starts[:-1])
     penalty = SOFT + float(np.sum(tops - lows))
     theta = np.where(forbidden, np.repeat(tops, np.diff(starts)) - penalty, mrf.theta)

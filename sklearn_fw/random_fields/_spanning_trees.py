@@ -139,7 +139,7 @@ def edge_coupling_weights(mrf):
         best = tables.max(axis=1, keepdims=True)
         if np.any(best == -np.inf):
             edge = chosen[np.argmin(best[:, 0])]
-            raise ValueError(f"the table of edge {edge} is -inf everywhere: it allows no labelling")
+            raise ValueError(f"the table of edge {edge} is -inf everywhere: it allows no labeling")
         tables = np.where(tables == -np.inf, best - SOFT, tables).reshape(-1, k_i, k_j)
         tables = tables - tables.mean(axis=1, keepdims=True)
         tables -= tables.mean(axis=2, keepdims=True)

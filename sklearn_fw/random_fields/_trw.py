@@ -27,7 +27,7 @@ RHO_ITERATIONS = 10  # problems solved for a given random field, as in the paper
 
 
 class TRWMarginals(MarginalsEstimator):
-    """Marginals and bounds on log Z: exact where that is cheap, else certified by Frank-Wolfe.
+    """Marginals and certified bounds on log Z, exact or by Frank-Wolfe.
 
     Minimizes over edge appearance probabilities rho the tree-reweighted bound::
 
@@ -191,7 +191,7 @@ class TRWMarginals(MarginalsEstimator):
             choice = choose(mrf)
         elif is_answered and not choice.sums:
             answer = _closed_form(mrf, learned)
-            return self._told("closed_form", "a learned field maximises its own bound", answer)
+            return self._told("closed_form", "a learned field maximizes its own bound", answer)
         if choice.sums:
             sums = functools.partial(exact_inference, mrf, choice.oracle)
             answer, reason = eliminated(sums, choice.reason)
@@ -229,7 +229,7 @@ class TRWMarginals(MarginalsEstimator):
         oracle = getattr(run.polytope, "oracle", None)
         history = run.history.columns()
         history.pop("stopping_gap", None)
-        vertices = run.labellings if oracle is not None else None
+        vertices = run.labelings if oracle is not None else None
         attributes = _no_search(oracle, rho, rho_gap, vertices, run.alpha.copy())
         attributes |= {
             "dual_gap_": run.gap,
@@ -268,7 +268,7 @@ class TRWMarginals(MarginalsEstimator):
         if check.is_auto(solver.local_search):
             return solver, check.is_auto(self.oracle) and self.polytope == "marginal"
         if solver.local_search == "icm" and self.polytope == "local":
-            raise ValueError("local_search finds labellings: it needs polytope='marginal'")
+            raise ValueError("local_search finds labelings: it needs polytope='marginal'")
         return solver, solver.local_search == "icm"
 
 
@@ -303,14 +303,14 @@ def _failure(run, status, tol, has_allowed):
     gap += f" (estimated {run.estimated_gap:.3g}), tol={tol:g}, after {run.n_calls} oracle calls"
     if not run.gap <= tol:
         if status is Status.CONVERGED:
-            remedy = "the oracle finds no better labelling but proves nothing; take an exact one"
+            remedy = "the oracle finds no better labeling but proves nothing; take an exact one"
         else:
             remedy = "increase max_iter, max_oracle_calls or time_limit, or loosen tol"
         return f"{gap}: {remedy}"
     weight, fault = run.forbidden_weight(), None
     if not has_allowed:
-        fault = "no labelling was found that the potentials of -inf allow"
+        fault = "no labeling was found that the potentials of -inf allow"
     elif weight > 0.0:
-        fault = f"a weight of {weight:.2g} is on labellings that the potentials of -inf forbid"
+        fault = f"a weight of {weight:.2g} is on labelings that the potentials of -inf forbid"
     remedy = "lower tol, or take polytope='marginal' with an exact oracle"
     return None if fault is None else f"{gap}, but {fault}: {remedy}"

@@ -199,7 +199,7 @@ def _read_solution(tokens, kind):
     if kind == "PR":
         solution = float(tokens.numbers(1, "a decimal logarithm", -np.inf)[0]) * math.log(10.0)
         if math.isinf(solution) and not math.isinf(float(tokens.last)):
-            tokens.fail(f"the natural logarithm of 10^{tokens.last:.60} is no float64")
+            tokens.fail(f"the natural logarithm of 10^{tokens.last:.60} is not a float64")
     elif kind in ("MAP", "MPE"):
         n_variables = tokens.integer("the number of variables", 1)
         states = [tokens.integer("a state", 0) for _ in range(n_variables)]
@@ -254,8 +254,8 @@ def write_solution(solution, path, kind):
     path = check_path(path)
     if check.is_auto(kind):
         is_number = not isinstance(solution, list | tuple) and np.ndim(solution) == 0
-        is_labelling = not is_number and all(np.ndim(row) == 0 for row in solution)
-        kind = "PR" if is_number else "MAP" if is_labelling else "MAR"
+        is_labeling = not is_number and all(np.ndim(row) == 0 for row in solution)
+        kind = "PR" if is_number else "MAP" if is_labeling else "MAR"
     if kind == "PR":
         number = check.array(solution, "data", finite=True)
         if number.ndim:

@@ -17,7 +17,7 @@ class StepPolicy(ABC):
     """Scores of the next token of many outputs at once (base class).
 
     A state stands for the beginnings of outputs, one row each. A subclass has ``start`` and
-    ``step``; where states are no arrays and no tuples of arrays, ``take`` and ``join`` too.
+    ``step``; for states other than arrays and tuples of arrays, ``take`` and ``join`` too.
 
     Examples
     --------
@@ -131,8 +131,8 @@ class RollOuts(NamedTuple):
 def roll_in(policy, X, targets, lengths, is_reference, end=None):
     """Make outputs cell by cell, by the reference where ``is_reference`` and else by the policy.
 
-    ``targets`` and ``is_reference`` have a row per input and a column per cell. Behind the token
-    ``end`` there are no cells.
+    ``targets`` and ``is_reference`` have a row per input and a column per cell. Cells end with the
+    token ``end``.
     """
     n_cells = targets.shape[1]
     tokens, states, scores = np.empty_like(targets), [], []

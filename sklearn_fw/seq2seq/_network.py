@@ -20,7 +20,7 @@ class _Source(NamedTuple):
     lengths: np.ndarray
     places: Any  # (n_inputs, n_places, n_gates): the places of aligned decoders, or None
     tokens: Any  # (n_tokens + 1, n_gates): those of tokens; None where dropout is at work
-    looked_at: tuple  # of attention: keys, values and what is no place, an entry per input
+    looked_at: tuple  # of attention: keys, values and the mask of padding, an entry per input
 
 
 class _State(NamedTuple):

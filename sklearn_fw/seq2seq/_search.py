@@ -18,7 +18,7 @@ SAMPLINGS = ("biased_policy", "policy", "top_k", "uniform", "unigram")
 
 
 class LearningToSearch(Parameterized):
-    """Settings of roll-ins and roll-outs: which tokens are tried where, and how outputs go on.
+    """Settings of learning to search: roll-ins, roll-outs and sampled tokens.
 
     A roll-in makes an output cell by cell. In its cells tokens are tried: a roll-out finishes the
     output after each, and the task loss of that is the token's cost.

@@ -213,7 +213,7 @@ class Training(IterativeMethod):
         losses = task_losses_of(updates.task_loss, pairs.y, outputs)
         self._last = float(np.average(losses, weights=pairs.weight))
         self._looked_at = updates.n_iter
-        # Of equal ones the later weights are kept, but they are no reason to go on.
+        # Of equal ones the later weights are kept, but they do not extend the run.
         if self._last <= self._best:
             self._bad = 0 if self._last < self._best else self._bad + 1
             self._best, self._kept = self._last, (updates.state(), self._last, updates.n_iter)

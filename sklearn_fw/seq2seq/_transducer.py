@@ -41,7 +41,7 @@ def settings_of(kind):
 
 
 class SeaRNNTransducer(CallbackSupportMixin, Estimator):
-    """Recurrent network from sequences to sequences that learns from what its outputs cost.
+    """Recurrent encoder-decoder trained by learning to search (SeaRNN).
 
     Trains an encoder and a decoder on pairs of sequences, by maximum likelihood or by learning to
     search: in every cell t of an output it estimates the costs c_t of tokens, the task loss when
@@ -124,8 +124,8 @@ class SeaRNNTransducer(CallbackSupportMixin, Estimator):
     of all known tokens.
 
     An update by "mle" takes T steps of the network per pair of length T. The other losses add about
-    T^2 A / 2 steps with A tokens tried. Costs are constants of an update. Where lengths are fixed
-    there is no token that ends outputs, unlike in the code of [1]_.
+    T^2 A / 2 steps with A tokens tried. Costs are constants of an update. Where lengths are fixed,
+    no token ends outputs, unlike in the code of [1]_.
 
     References
     ----------
@@ -349,7 +349,7 @@ class SeaRNNTransducer(CallbackSupportMixin, Estimator):
 
     def _fitted_network(self):
         if "_network" not in vars(self):
-            # Its first weights, which are replaced, are no reason to draw from PyTorch's numbers.
+            # Its first weights, which are replaced, must not draw from PyTorch's numbers.
             with trainer.seeded(import_torch("SeaRNNTransducer"), np.random.RandomState(0)):
                 self._take_network(self._new_network())
         return self._network
@@ -432,7 +432,7 @@ class SeaRNNTransducer(CallbackSupportMixin, Estimator):
         return written(numbers, self.classes_, "" if self._outputs.as_text else None)
 
     def predict_proba(self, X):
-        """Probabilities of all tokens in each place of the greedy output, given what stands before.
+        """Compute token probabilities at each position of the greedy output.
 
         Parameters
         ----------

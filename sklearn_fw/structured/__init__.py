@@ -1,4 +1,4 @@
-"""Structured prediction: models, solvers and estimators for outputs with parts."""
+"""Structured prediction: models, solvers and estimators for structured outputs."""
 
 from ._latent_svm import LatentStructuredSVM
 from ._models._base import ScoredModel, StructuredModel

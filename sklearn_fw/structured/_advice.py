@@ -27,9 +27,9 @@ def warn_of_oracle(blocks):
     if blocks.n_unbounded:
         faults.append(f"gave {blocks.n_unbounded} answers without an upper bound")
     if faults:
-        void = ", and dual_gap_ is no certificate: take one that is exact or has bounds"
+        void = ", and dual_gap_ is not a certificate: take one that is exact or has bounds"
         helps = (
-            ". What helps: an oracle that searches longer, such as BestOf(tol=1e-6), a larger "
+            ". Remedies: an oracle that searches longer, such as BestOf(tol=1e-6), a larger "
             "max_iter of it, or a model without cycles"
         )
         warn(
@@ -40,7 +40,7 @@ def warn_of_oracle(blocks):
 
 
 def warn_of_budget(svm, status, other_help):
-    """A ConvergenceWarning with numbers, unless the end was reached or asked for."""
+    """A ConvergenceWarning with numbers, unless the fit converged or ``tol=0``."""
     if status not in (Status.MAX_ITER, Status.TIME_LIMIT) or svm.tol_ == 0:
         return
     gap, objective, n_iter = svm.dual_gap_, abs(svm.objective_), svm.n_iter_
@@ -55,13 +55,13 @@ def warn_of_budget(svm, status, other_help):
     helps = "; ".join([helps, *other_help])
     warn(
         f"{ended} and the {kind} is {gap:.3g}{of_objective}, more than tol={svm.tol_:.3g}. "
-        f"What helps: {helps}{'; or accept it with a larger tol' if svm.tol_ < 0.1 else ''}",
+        f"Remedies: {helps}{'; or accept it with a larger tol' if svm.tol_ < 0.1 else ''}",
         ConvergenceWarning,
     )
 
 
 def other_help(svm, blocks):
-    """What helps besides a larger budget."""
+    """Remedies besides a larger budget."""
     solver, is_near = svm.solver_, svm.dual_gap_ < FAR * abs(svm.objective_)
     if isinstance(solver, BlockFrankWolfe) and solver.variant == "fw" and is_near:
         yield "solver='bcpfw', which needs fewer passes for a small gap"

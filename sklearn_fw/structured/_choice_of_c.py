@@ -19,7 +19,7 @@ from ._problems._part_sets import n_costly as n_costly_of
 
 blocks_kernels = lazy("structured.blocks")
 
-# Neighboring values predict nearly alike on all sets of the benchmark page "defaults".
+# Neighboring values predict nearly the same on all sets of the benchmark page "defaults".
 RATIO = 4.0
 # In natural units, the best values on that page: of the hinge of parts; of black boxes, which add
 # features up over an output; of smooth losses, which count every output and not the best one alone.
@@ -146,7 +146,7 @@ def _of_samples(model, blocks, X, y, weight, rng):
     """Folds until enough is held out."""
     rows = model._stack(X)
     codes, starts, n_nodes = _codes(rows.matrix, rng), rows.row_start, np.diff(rows.node_start)
-    if rows.graph is not None:  # nodes that are alike are news in other graphs
+    if rows.graph is not None:  # equal nodes are news in other graphs
         codes, starts = _codes_of_graphs(codes, rows), np.arange(len(n_nodes) + 1)
     n_costly = n_costly_of(blocks._parts)
     number = _numbers_of_folds(blocks.first_labels(), rng)
@@ -237,7 +237,7 @@ def _first_of(chosen, n_nodes, rng):
 
 
 def _n_passes(blocks, n_nodes):
-    """Passes over so many nodes for one candidate; 0 where there is no time for enough of them.
+    """Passes over ``n_nodes`` nodes for one candidate; 0 without time for enough of them.
 
     Smooth losses get a whole fit, as likelihoods far from the optimum are uninformative.
     """

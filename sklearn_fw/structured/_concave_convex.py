@@ -39,7 +39,7 @@ class ConcaveConvex(IterativeMethod):
         self.counts, self.n_imputed = 0, 0
 
     def step(self):
-        """Solve the convex problem of the present states, and find those of its solution."""
+        """Solve the convex problem of the current states, and find those of its solution."""
         found, n_passes = self._solve()
         states, gain = self._imputed(found.w)
         objective, last = found.primal - gain, self.point
@@ -47,7 +47,7 @@ class ConcaveConvex(IterativeMethod):
         left_to_gain = None if last is None or found.dual is None else last.primal - found.dual
         is_stationary = left_to_gain is not None and left_to_gain <= self.tol * abs(last.primal)
         if last is not None and (objective > last.primal or is_stationary):
-            # The convex problem at the last point says how little could be gained there.
+            # The convex problem at the last point bounds what could be gained there.
             duals = [dual for dual in (last.dual, found.dual) if dual is not None]
             n_changed, dual = 0, max(duals, default=None)
             self.point = last._replace(dual=dual)
@@ -64,7 +64,7 @@ class ConcaveConvex(IterativeMethod):
                 self.inner_tol = max(self.tol, min(self.inner_tol, SHARE * decrease))
         self.warm = self.blocks.export() if self.solver.certified else None
         if self.warm and self.blocks.explicit and not self.warm["complete"]:
-            self.warm = None  # some were evicted: what is left is no distribution
+            self.warm = None  # some were evicted: what is left is not a distribution
         gap = None if self.point.dual is None else self.point.primal - self.point.dual
         self.point = self.point._replace(gap=gap)
         return {
@@ -104,7 +104,7 @@ class ConcaveConvex(IterativeMethod):
         return self.point.w
 
     def solution(self):
-        """The present point; the counts of the blocks are those of all convex problems then."""
+        """The current point; the counts of the blocks are those of all convex problems then."""
         counts = np.array(self.counts)
         counts[block_rules.CALLS] = self.n_oracle_calls
         counts[block_rules.EVICTED] = self.blocks.counts[block_rules.EVICTED]

@@ -21,7 +21,7 @@ MANY_MISSING, OF_MISSING = 1.0 / 3.0, 3.0
 
 
 class LatentStructuredSVM(StructuredSVM):
-    """Structured SVM whose labels have hidden states, or are missing in part.
+    """Structured SVM with hidden states and partly missing labels.
 
     States h of all nodes, each of which belongs to a label, have scores ``<w, phi(x, h)>``. With
     the states A_i that agree with the labels known of sample i, ``lam = 1 / (C n)`` and weights s_i
@@ -32,7 +32,7 @@ class LatentStructuredSVM(StructuredSVM):
 
     where the loss L depends on labels alone, and not on nodes without a label. Choose it where one
     label has several appearances (a class of several shapes), where nodes have no label at all
-    (hidden nodes), or where only some nodes of a sample were labelled.
+    (hidden nodes), or where only some nodes of a sample are labeled.
 
     Parameters
     ----------
@@ -50,7 +50,7 @@ class LatentStructuredSVM(StructuredSVM):
     n_init : int, default=1
         Number of starts, of which the one of smallest objective is kept.
     task_loss : "auto", str, array-like of shape (n_classes, n_classes) or TaskLoss, default="auto"
-        Loss of labels, a sum over nodes, in place of the model's own.
+        Loss of labels, a sum over nodes, instead of the model's own.
     oracle : {"auto", "viterbi", "tree", "enumeration"}, object or callable, default="auto"
         Inference on the scores of states, see `sklearn_fw.inference`.
     solver : str or solver object, default="auto"
@@ -103,7 +103,7 @@ class LatentStructuredSVM(StructuredSVM):
     -----
     More than 13 parameters: four are added to those of `StructuredSVM`.
 
-    The concave-convex procedure [1]_ imputes the best states in A_i at the present weights, solves
+    The concave-convex procedure [1]_ imputes the best states in A_i at the current weights, solves
     the convex problem in which these are true, and repeats. The first problems are solved roughly,
     later ones to half of the last decrease, and to ``tol`` in the end; dual variables are kept from
     one problem to the next. The objective never rises: a solution that does not lower it is
@@ -240,7 +240,7 @@ class LatentStructuredSVM(StructuredSVM):
 
     def score(self, X, y, sample_weight=None):
         check_is_fitted(self)
-        return super().score(X, *self.model_.labelled(y, sample_weight))
+        return super().score(X, *self.model_.labeled(y, sample_weight))
 
     def _path_class(self):
         raise TypeError("LatentStructuredSVM has no path: its objective is not convex")

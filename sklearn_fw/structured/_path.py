@@ -29,10 +29,10 @@ SAFETY, SHRINK, GROW = 0.9, 0.4, 1.5
 
 
 class StructuredPath(RegularizationPath):
-    """Weights for every C, or every radius of a ball, each within ``eps`` of its optimum.
+    """Regularization path with weights within ``eps`` of the optimum everywhere.
 
     Made by `regularization_path`: over the radius if the solver has one, else over C. Between two
-    breakpoints weights are mixtures, with a share that follows from the certificate (over radii in
+    breakpoints weights are mixtures, with a ratio that follows from the certificate (over radii in
     proportion). Beyond the last one they are ``coefs_[-1]``, up to ``end_``; below the first one
     ``coefs_[0] * value / values_[0]``, down to ``start_``.
 
@@ -166,7 +166,7 @@ class StructuredPath(RegularizationPath):
         return j >= 0 and value <= self.values_[j] * (1 + TOUCH)
 
     def _on_path(self, value):
-        """Values as a vector; refuses those that the path says nothing about."""
+        """Values as a vector; refuses those outside of the path."""
         name, start, end = self.param_name, self.start_, self.end_
         values = np.atleast_1d(check.array(value, name, finite=None))
         if values.ndim != 1:
@@ -175,7 +175,7 @@ class StructuredPath(RegularizationPath):
             self._problem.check_value(number, name)
             if number * (1 + TOUCH) < start or end * (1 + TOUCH) < number:
                 raise ValueError(
-                    f"the path holds from {name} = {start:.6g} to {end:.6g} "
+                    f"the path covers {name} = {start:.6g} to {end:.6g} "
                     f"({self.terminated_by_}), got {name} = {number:.6g}: compute it with a "
                     + (f"smaller {name}_min" if number < start else f"larger {name}_max")
                 )

@@ -143,7 +143,7 @@ class StructuredPredictor:
 
     @offered("predict_marginals")
     def predict_marginals(self, X):
-        """Probabilities if ``p(y) ~ exp(score of y / temperature_)``.
+        """Return marginals under ``p(y) ~ exp(score of y / temperature_)``.
 
         With ``surrogate="crf"`` these are the probabilities that training fits. Those of the hinge
         rank states, and need `calibrate` where their size matters.
@@ -248,9 +248,9 @@ def best_temperature(probabilities, spread, weight):
     if min(map(loss, bounds)) <= found.fun + 1e-12 or found.fun < 1e-12:
         right = np.mean(probabilities(temperature)[1])
         warn(
-            f"temperature_={temperature:.3g} is at the end of what was looked at "
-            f"({100 * right:.1f} % of the {len(weight)} nodes are predicted rightly): give data "
-            f"that were not trained on, and more of them"
+            f"temperature_={temperature:.3g} is at the end of the search range "
+            f"({100 * right:.1f} % of the {len(weight)} nodes are predicted correctly): pass more "
+            f"data, none of them used in training"
         )
     return temperature
 

@@ -24,7 +24,7 @@ LARGEST_LAM = 0.05  # of few samples: beyond it networks are drawn to zero
 
 
 class ProxLinearStructuredSVM(StructuredPredictor, CallbackSupportMixin, Estimator):
-    """Structured SVM whose scores are any smooth function of the weights, such as a network.
+    """Structured SVM with nonlinear scores, such as a neural network.
 
     With scores ``s(x, y; w)``, ``lam = 1 / (C n)`` and weights s_i (``sample_weight``, one by
     default), decreases::
@@ -45,18 +45,18 @@ class ProxLinearStructuredSVM(StructuredPredictor, CallbackSupportMixin, Estimat
             default="auto"
         Loss of outputs. For candidates as `EnumeratedModel` takes it, 0 or 1 by default; for nodes
         "hamming", "hamming_sum", a matrix of costs or an object with costs of nodes. "auto" trains
-        by the number of wrong labels and judges by their share.
+        by the number of wrong labels and evaluates by their fraction.
     oracle : str, object or callable, default="auto"
         Inference, see `sklearn_fw.inference`. "auto" takes Viterbi's algorithm for chains, and what
         suits the graph for others.
     solver : str or solver object, default="auto"
-        What solves the convex models, any one of `StructuredSVM` with a certificate. "auto" is
+        Solver of the convex models: any of `StructuredSVM` with a certificate. "auto" is
         "cached", or "bcfw" for a module that takes many samples at once.
     C : float or "auto", default="auto"
         Weight of the sum of losses against the regularizer. "auto" is 0.1, and 20 / n for fewer
         than 200 samples, so that lam is at most 0.05.
     eta : float or "auto", default="auto"
-        Step size: models are kept near the present weights by ``|w - w_k|^2 / (2 eta)``. "auto"
+        Step size: models are kept near the current weights by ``|w - w_k|^2 / (2 eta)``. "auto"
         raises it while scores are nearly linear along the steps, and lowers it where a step does
         not decrease the objective as predicted. A number is halved when a step would raise it.
     tol : float or "auto", default="auto"
@@ -125,7 +125,7 @@ class ProxLinearStructuredSVM(StructuredPredictor, CallbackSupportMixin, Estimat
 
     Notes
     -----
-    The prox-linear method [1]_ replaces the scores by their linear part at the present weights w_k.
+    The prox-linear method [1]_ replaces the scores by their linear part at the current weights w_k.
     This gives a structured SVM with the rows of the Jacobian as features and the regularizer
     ``lam / 2 |w|^2 + |w - w_k|^2 / (2 eta)``. Its solution is taken if it lowers F, so that F never
     rises. A block-coordinate step takes one product with the Jacobian and one with its transpose. A
@@ -292,7 +292,7 @@ class ProxLinearStructuredSVM(StructuredPredictor, CallbackSupportMixin, Estimat
 
     def _check_X(self, X):
         check_is_fitted(self)
-        length_of(X, "X")  # refuses what is no list
+        length_of(X, "X")  # refuses other values than a list
         return X
 
     def __sklearn_tags__(self):

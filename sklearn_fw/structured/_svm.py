@@ -30,7 +30,7 @@ block_rules = lazy("structured.block_rules")
 
 
 class StructuredSVM(StructuredPredictor, CallbackSupportMixin, Estimator):
-    """Support vector machine for structured outputs, trained to a certified duality gap.
+    """Support vector machine for structured outputs, with a certified duality gap.
 
     Minimizes, with ``lam = 1 / (C n)`` and weights s_i (``sample_weight``, one by default)::
 
@@ -48,10 +48,10 @@ class StructuredSVM(StructuredPredictor, CallbackSupportMixin, Estimator):
             "matching", "tree_pose", "box", "enumerated"} or object, default="auto"
         Feature map and task loss. "auto" looks at X and y: class labels, a 0/1 matrix, or lists of
         label sequences, of graphs with labels of nodes, or of grids of labels. Names stand for
-        models with their defaults. Any object with the four methods of `StructuredModel` will do.
+        models with their defaults. An object with the methods of `StructuredModel` is a model, too.
     task_loss : "auto", str, array-like of shape (n_classes, n_classes), callable or TaskLoss, \
             default="auto"
-        Loss in place of the model's own, which "auto" leaves, see the model: "hamming",
+        Loss instead of the model's own, which "auto" keeps, see the model: "hamming",
         "hamming_sum", "zero_one", a matrix of costs, or an object of `sklearn_fw.task_losses`.
     surrogate : {"hinge", "crf", "softmax_margin"}, default="hinge"
         Loss that training minimizes. "hinge" is the maximum over outputs of task loss and margin.
@@ -428,7 +428,7 @@ class StructuredSVM(StructuredPredictor, CallbackSupportMixin, Estimator):
 
     @offered("predict_relaxed")
     def predict_relaxed(self, X):
-        """Return states of nodes by the linear relaxation; rows of one 1 are settled.
+        """Return node marginals of the linear relaxation, 0 or 1 where it is integral.
 
         Parameters
         ----------
@@ -438,7 +438,7 @@ class StructuredSVM(StructuredPredictor, CallbackSupportMixin, Estimator):
         Returns
         -------
         marginals : ndarray of shape (n_samples, n_classes) or (n_samples, n_labels, 2)
-            Shares of the states of each node, summing to one, in the order of ``classes_``; for
+            Fractions of the states of each node, summing to one, in the order of ``classes_``; for
             sequences and graphs an object array of arrays of shape (n_nodes, n_classes).
         """
         X = self._check_X(X)
@@ -479,7 +479,7 @@ class StructuredSVM(StructuredPredictor, CallbackSupportMixin, Estimator):
     # ---- sparse weights ----------------------------------------------------------------------
 
     def sparsify(self):
-        """Keep ``coef_`` as a sparse row, for equal predictions; return the estimator.
+        """Convert ``coef_`` to sparse format, with equal predictions; return self.
 
         Choose it before a model with many features is stored or sent. A weight that is not zero
         takes 12 bytes instead of 8; `fit` and `densify` make all dense.
@@ -490,7 +490,7 @@ class StructuredSVM(StructuredPredictor, CallbackSupportMixin, Estimator):
         return self
 
     def densify(self):
-        """Keep ``coef_`` as an array, as after `fit`, and return the estimator."""
+        """Convert ``coef_`` back to an array, as after `fit`; return self."""
         check_is_fitted(self)
         self.coef_ = dense(self.coef_)
         return self

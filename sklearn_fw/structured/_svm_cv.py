@@ -8,9 +8,9 @@ from ._svm import StructuredSVM
 
 
 class StructuredSVMCV(RegularizationPathCV):
-    """Structured SVM whose C is chosen by cross-validation along the regularization path.
+    """Structured SVM with C chosen by cross-validation along the regularization path.
 
-    Every fold computes its whole path, on which any C is judged at the cost of one prediction. Then
+    Every fold computes its whole path, on which any C costs one prediction. Then
     one fit on all data at the best C.
 
     Parameters
@@ -24,7 +24,7 @@ class StructuredSVMCV(RegularizationPathCV):
     mode : {"exact", "heuristic"}, default="exact"
         Whether breakpoints are certified, see `regularization_path`.
     n_values : int, default=30
-        How many values of C are judged, spread evenly on a log scale.
+        Number of values of C to evaluate, evenly spaced on a log scale.
     cv : int, splitter, iterable of (train, test) or None, default=None
         Folds; stratified for class labels.
     scoring : str, callable or None, default=None
@@ -44,7 +44,7 @@ class StructuredSVMCV(RegularizationPathCV):
     best_estimator_ : StructuredSVM
         Fitted on all data.
     values_ : ndarray of shape (n_values,)
-        Values of C that were judged, in terms of all data, increasing.
+        Values of C that were evaluated, in terms of all data, increasing.
     scores_ : ndarray of shape (n_splits, n_values)
         Scores on the held-out parts.
     paths_, path_ : list of StructuredPath, None

@@ -1,4 +1,4 @@
-"""Calibration functions: what a small excess of the surrogate says of the task loss."""
+"""Calibration functions: excess task loss bounded by excess surrogate loss."""
 
 from collections import namedtuple
 
@@ -57,14 +57,14 @@ def _check_pairs(pairs, among):
             raise ValueError(f"pairs: {strange[0]:g} is none of the predictions {among.tolist()}")
         found.append((place[labels[0]], place[labels[1]]))
     if not found:
-        raise ValueError("pairs must hold a pair of predictions at least, or be None for all")
+        raise ValueError("pairs must hold at least one pair of predictions, or be None for all")
     return found
 
 
 def calibration_function(
     costs, eps, *, score_space="loss", bound=None, convex=False, pairs=None, return_pair=False
 ):
-    """Least excess of the quadratic surrogate where the task loss has an excess of ``eps``.
+    """Compute the calibration function of the quadratic surrogate at ``eps``.
 
     Computes, over scores f of the space and probabilities q of the labels::
 
@@ -217,7 +217,7 @@ def _envelope(eps, values):
 
 
 def surrogate_excess(costs, scores, probabilities, *, score_space="loss"):
-    """Excess of the quadratic surrogate over its minimum in a space of scores.
+    """Compute the excess of the quadratic surrogate in a space of scores.
 
     The surrogate of scores f and a label y is ``|f + L[:, y]|^2 / (2 k)``; over probabilities q its
     mean exceeds the minimum by ``|f + P L q|^2 / (2 k)``, a number for each pair of f and q.
@@ -257,7 +257,7 @@ def surrogate_excess(costs, scores, probabilities, *, score_space="loss"):
 
 
 def consistency_level(costs, *, score_space="loss"):
-    """Largest excess of the risk, in units of costs, of the best scores of a space.
+    """Compute the largest excess risk of the best scores of a space.
 
     Zero: learning in this space is consistent. Otherwise even the minimum of the surrogate may have
     such an excess over the best risk that predictions of the space reach, and the calibration
@@ -296,13 +296,13 @@ def consistency_level(costs, *, score_space="loss"):
 def calibration_function_closed_form(
     loss, eps, *, n_labels=None, n_variables=None, block_sizes=None, within=0.0, score_space="loss"
 ):
-    """Calibration function H(eps) of a usual loss, by its formula; inf above one.
+    """Compute the calibration function of a common loss by its closed form.
 
     Parameters
     ----------
     loss : {"zero_one", "block", "mixed", "hamming"}
         Whether a label is wrong; whether its block is; the same, where a wrong label of the right
-        block costs ``within``; the share of the wrong ones among n_variables binary labels.
+        block costs ``within``; the fraction of wrong ones among n_variables binary labels.
     eps : float or array-like
         Excesses of the risk, not negative.
     n_labels, n_variables : int or None, default=None
@@ -346,7 +346,7 @@ def _check_sizes(block_sizes):
     sizes = check.items(block_sizes, "block_sizes", "numbers of labels")
     sizes = [check.integer(size, "block_sizes", 1) for size in sizes]
     if len(sizes) < 2:
-        raise ValueError("block_sizes must hold the sizes of two blocks at least")
+        raise ValueError("block_sizes must hold the sizes of at least two blocks")
     return np.array(sizes, dtype=np.float64)
 
 
@@ -375,7 +375,7 @@ def _of_blocks(loss, eps, sizes, within, score_space):
 def learning_complexity(
     costs, eps, *, score_space="loss", max_norm=1.0, label_norm=1.0, return_constants=False
 ):
-    """Number of examples after which averaged descent has an expected excess below ``eps``.
+    """Bound the number of examples that averaged SGD needs for an excess of ``eps``.
 
     It is ``N = 4 D^2 M^2 / H(eps)^2``, where D is the radius of the ball, M the largest norm of a
     stochastic gradient of ``|F W phi(x) + L[:, y]|^2 / (2 k)``, and H a convex lower bound of the
@@ -455,8 +455,8 @@ class _PairPrograms:
 
     Scores are ``f = U v - P_F L q`` with the orthonormal basis U of the space and L of largest
     entry one. In the coordinates ``v / sqrt(k)`` and, times the root of `PROXIMITY`, those of q in
-    the simplex, every round of the proximal-point method asks for the point of a polyhedron nearest
-    to another one, which nonnegative least squares finds.
+    the simplex, every round of the proximal-point method projects a point onto a polyhedron by
+    nonnegative least squares.
     """
 
     def __init__(self, space, among):

@@ -141,7 +141,7 @@ class NodeOutputs:
         truth = Truth(states.ravel(), n_nodes * np.arange(n + 1), (classes,))
         costs = costs_of(loss, truth)
         if costs.whole:
-            raise ValueError(f"task_loss={loss!r} is no sum over the labels of an output")
+            raise ValueError(f"task_loss={loss!r} is not a sum over the labels of an output")
         dense = costs.dense().reshape(n, n_nodes, len(classes))
         self.seen = [np.unique(column) for column in states.T]
         self.largest_cost = float(costs.largest(truth).max())

@@ -36,7 +36,7 @@ def _check_kernel_params(value, name):
 
 
 class QuadraticSurrogateClassifier(ClassifierMixin, Estimator):
-    """Least squares for the task loss: consistent for every loss, in closed form.
+    """Consistent classifier for any task loss, by a quadratic surrogate.
 
     Minimizes, over functions g from inputs to r numbers, with the embedding psi of the loss::
 
@@ -77,7 +77,7 @@ class QuadraticSurrogateClassifier(ClassifierMixin, Estimator):
         Weight of the ridge, that of `sklearn.linear_model.Ridge`. "auto" has the least squared
         error on rows left out, each with its copies; for "asgd" it sets the size of the ball.
     fit_intercept : bool, default=True
-        Whether there is a constant; "ridge" does not penalize it.
+        Whether to fit an intercept, which "ridge" does not penalize.
     cost_weight : {"auto", "root"} or None, default="auto"
         "root" multiplies the loss of a sample by the square root of the largest cost of its true
         output, and divides psi by it: consistent, and better for few samples and skewed costs.
@@ -141,7 +141,7 @@ class QuadraticSurrogateClassifier(ClassifierMixin, Estimator):
     `alpha_`, `kernel_` and `gamma_` give the same fit again with ``cost_weight="root"`` and
     ``standardize=scale_ is not None``.
 
-    "ridge" costs O(n d^2) for features and O(n^3) for kernels, whatever r is. Scores are no
+    "ridge" costs O(n d^2) for features and O(n^3) for kernels, whatever r is. Scores are not
     log-odds; `predict_risk` may leave the range of the costs.
 
     References
@@ -195,7 +195,7 @@ class QuadraticSurrogateClassifier(ClassifierMixin, Estimator):
         y : array-like of shape (n_samples,) or (n_samples, n_labels)
             Labels.
         sample_weight : array-like of shape (n_samples,) or None, default=None
-            Factors of the losses; a whole number counts as so many copies.
+            Factors of the losses; an integer n counts as n copies.
 
         Returns
         -------
@@ -233,7 +233,7 @@ class QuadraticSurrogateClassifier(ClassifierMixin, Estimator):
         return size
 
     def _embed(self, y):
-        """Outputs and targets of least squares; sets what says which outputs there are."""
+        """Outputs and targets of least squares; sets the fitted attributes of the outputs."""
         if sp.issparse(y):
             y = y.toarray()
         if y.ndim == 2 and y.shape[1] == 1:

@@ -108,7 +108,7 @@ def _look_up(labels, number, lengths, name):
 
 
 class TaskLoss(Parameterized):
-    """Cost of a predicted output beside the true one (base class).
+    """Cost of a predicted output given the true one (base class).
 
     A subclass implements one method or both:
 
@@ -237,7 +237,7 @@ class TaskLoss(Parameterized):
         return (costs[:, 1] - costs[:, 0]).reshape(shape), float(costs[:, 0].sum())
 
     def largest(self, truth):
-        """Largest cost that an output can have beside each truth.
+        """Largest cost that an output can have for each target.
 
         Parameters
         ----------

@@ -39,10 +39,10 @@ class _SumOverNodes(TaskLoss):
 
 
 class HammingLoss(_SumOverNodes):
-    """Share of the labels that are wrong, or their number.
+    """Hamming loss: fraction or number of wrong labels.
 
     Choose the number to train with, so that a label counts as much in a long sequence as in a
-    short one, and the share to evaluate.
+    short one, and the fraction to evaluate.
 
     Parameters
     ----------
@@ -167,17 +167,17 @@ class MatrixLoss(_SumOverNodes):
 
 
 class BlockLoss(_SumOverNodes):
-    """Labels in the wrong block count fully, those in the right block little or not at all.
+    """Loss of classes in blocks: wrong labels of the right block cost less.
 
-    Choose it where classes have parents: the wrong species is no mistake, or a small one, if the
-    genus is right.
+    Choose it where classes have parents: the wrong species costs little or nothing if the genus is
+    right.
 
     Parameters
     ----------
     blocks : dict
         Block of every class.
     within : float, default=0.0
-        Cost of a wrong label in the right block, from 0 to 1, as a share of that of another block.
+        Cost of a wrong label in the right block, from 0 to 1, relative to that of another block.
     normalize : bool, default=False
         Divide by the number of labels of a sample.
 
@@ -258,7 +258,7 @@ class OverlapLoss(TaskLoss):
     """One minus intersection over union of the nodes that have a positive label.
 
     The value is ``1 - |A and B| / |A or B|`` with the sets A and B of truly and of supposedly
-    positive nodes, and 0 if both are empty. It is no sum over nodes. Models train with the bound
+    positive nodes, and 0 if both are empty. It is not a sum over nodes. Models train with the bound
     ``(missed + false) / |A|``, where 1 stands for an empty A: it is exact without false positives.
 
     Parameters

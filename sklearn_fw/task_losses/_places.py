@@ -11,7 +11,7 @@ from ._base import TaskLoss
 
 
 class LinkLoss(TaskLoss):
-    """Cost of links that are missed and of links that are false.
+    """Weighted number of missed and of false links.
 
     The loss is::
 
@@ -21,7 +21,7 @@ class LinkLoss(TaskLoss):
     ----------
     false, missed : float, default=1.0 and 3.0
         Costs of a link that is not true, and of a true link that is not made, positive. The larger
-        one favors recall, as most pairs are no links.
+        one favors recall, as most pairs are not links.
     normalize : bool, default=True
         Divide the loss of a J x K sample by its largest conceivable value, ``missed * (true links)
         + false * min(J, K)``, so that it lies in [0, 1] for matchings and all samples have
@@ -84,7 +84,7 @@ class LinkLoss(TaskLoss):
         if value and check.flag(self.normalize, "normalize"):
             if shape is None:
                 raise ValueError(
-                    "the normalised loss of two lists of pairs is not defined: pass one of them as "
+                    "the normalized loss of two lists of pairs is not defined: pass one of them as "
                     "an array of shape (n_rows, n_columns), or set normalize=False"
                 )
             value *= self._scale(n_true, min(shape))
@@ -168,7 +168,7 @@ class DistanceLoss(TaskLoss):
         return float(np.minimum(squares, 1.0).mean())
 
     def position_costs(self, y_true, shape):
-        """Share of the loss that each joint has at each pixel.
+        """Compute the fraction of the loss of each joint at each pixel.
 
         Parameters
         ----------

@@ -39,7 +39,7 @@ def phrases(codes, sample, prefixes, type_of):
 
 
 class EditLoss(TaskLoss):
-    """Edit distance: the fewest tokens to insert, delete or replace, per token of the truth.
+    """Edit distance: insertions, deletions and replacements, per token of the truth.
 
     Choose it for texts or lists of unknown length: a token that is missing costs one, and does not
     make all that follow it wrong.
@@ -101,10 +101,10 @@ def tokens_of(y, name):
             hash(token)
         except TypeError:
             raise TypeError(
-                f"{name} holds {token!r:.60}, which is no token: take text, numbers or tuples"
+                f"{name} holds {token!r:.60}, which is not a token: take text, numbers or tuples"
             ) from None
         if check.is_missing(token):
-            raise ValueError(f"{name} holds {token!r}, which is no token")
+            raise ValueError(f"{name} holds {token!r}, which is not a token")
     return tokens
 
 
@@ -144,7 +144,7 @@ class SequenceLoss(TaskLoss):
 
 
 class BleuLoss(SequenceLoss):
-    """One minus BLEU of single outputs: the n-grams of the prediction that the truth has, too.
+    """One minus the BLEU of single outputs.
 
     Choose it for texts in words, where many phrasings are right and the order matters nearby:
     translations, summaries. `EditLoss` suits spelling and outputs with single right tokens.

@@ -173,10 +173,10 @@ def _check_clone(case):
     signature = inspect.signature(type(case.estimator).__init__).parameters
     made = type(case.estimator)(**params)
     for name in params:
-        assert name in signature, f"{name} is no argument of __init__"
+        assert name in signature, f"{name} is not an argument of __init__"
         assert getattr(made, name) is params[name], f"__init__ does not just store {name}"
     extra = set(vars(made)) - set(params)
-    assert not extra, f"__init__ sets {sorted(extra)}, which are no parameters"
+    assert not extra, f"__init__ sets {sorted(extra)}, which are not parameters"
 
 
 def _check_set_params(case):
@@ -330,7 +330,7 @@ def _check_score(case):
     if not hasattr(case.fitted, "score"):
         return "there is no score"
     score = case.fitted.score(_copy(case.X), _copy(case.y))
-    assert np.ndim(score) == 0, f"score is no number but {score!r}"
+    assert np.ndim(score) == 0, f"score is not a number but {score!r}"
     assert np.isfinite(score), f"score is {score!r}"
 
 

@@ -264,7 +264,7 @@ def test_blocks_that_blow_up_are_counted():
     [
         ({"relation_map": {"actor": "plays"}}, "relation_map names 'plays', which the second"),
         ({"relation_map": {"stars": "actor"}}, "relation_map names 'stars', which the first"),
-        ({"seed": {"nobody": "p"}}, "seed: 'nobody' is no entity of side 1"),
+        ({"seed": {"nobody": "p"}}, "seed: 'nobody' is not an entity of side 1"),
         ({"seed": [("m", "m"), ("p", "m")]}, "one to one"),
         ({"relation_map": iter([("a", "b")])}, "relation_map must be a dict or a list of pairs"),
         ({"seed": np.array(1)}, "seed must be a dict or a list of pairs"),
@@ -304,7 +304,7 @@ def test_a_truth_of_other_names_is_refused(films):
 
 
 def test_a_seed_scores_what_it_adds_and_its_neighbours_gain():
-    """Two seeds that are neighbours: the second alone has the graph term, once per pair."""
+    """Two seeds that are neighbors: the second alone has the graph term, once per pair."""
     links = [("a", "r", "b"), ("a", "s", "b"), ("b", "r", "c")]
     kb = KnowledgeBase(links, labels={"a": "one", "b": "two"})
     model = KnowledgeBaseAligner(alpha=1.0, threshold=0.0).fit(kb, kb)

@@ -38,14 +38,14 @@ def test_files_of_triples(tmp_path, packed):
 def test_bad_lines_are_named(tmp_path, line):
     path = tmp_path / "x.nt"
     path.write_bytes(LINES.encode() + line)
-    with pytest.raises(ValueError, match=r"x\.nt, line 7: is no N-Triple in UTF-8"):
+    with pytest.raises(ValueError, match=r"x\.nt, line 7: is not an N-Triple in UTF-8"):
         KnowledgeBase.from_rdf_nt(path)
 
 
 def test_torn_gzip_is_named(tmp_path):
     path = tmp_path / "x.nt.gz"
     path.write_bytes(gzip.compress(LINES.encode() * 50)[:-20])
-    with pytest.raises(ValueError, match="is no intact gzip file"):
+    with pytest.raises(ValueError, match="is not an intact gzip file"):
         KnowledgeBase.from_rdf_nt(path)
 
 

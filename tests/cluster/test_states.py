@@ -21,7 +21,7 @@ def small_clips(rng, n=3, T=4, m=4):
     ]  # fmt: skip
 
 
-def labellings(clip):
+def labelings(clip):
     m = len(clip["start"])
     for labels in itertools.product((-1, 0, 1), repeat=m):
         used = [i for i in range(m) if labels[i] >= 0]
@@ -76,7 +76,7 @@ def test_joint_rounding_equals_enumeration(rng):
         best = 0.0
         for n, clip in enumerate(clips):
             middle, found = (clip["start"] + clip["end"]) / 2, []
-            for t, own in itertools.product(range(4), list(labellings(clip))):
+            for t, own in itertools.product(range(4), list(labelings(clip))):
                 late = middle - clip["t_action"][t]
                 cost = (1 - 2 * actions[4 * n + t]) / 16
                 for s, sign in ((0, 1), (1, -1)):

@@ -144,9 +144,9 @@ DAMAGED[len(GOOD) // 2] ^= 0xFF
     ("content", "message"),
     [
         (gzip.compress(TEXTS["train"].replace(b"He", b"We"), mtime=0), "SHA-256 .*, expected "),
-        (bytes(DAMAGED), "is no intact gzip file|SHA-256"),
-        (GOOD[:-9], "is no intact gzip file"),
-        (b"<html>Not here any more</html>", "is no intact gzip file"),
+        (bytes(DAMAGED), "is not an intact gzip file|SHA-256"),
+        (GOOD[:-9], "is not an intact gzip file"),
+        (b"<html>Not here any more</html>", "is not an intact gzip file"),
         (b"", "SHA-256|no intact gzip"),
         (gzip.compress(bytes(10**5), mtime=0), "more than the 740 bytes"),
         (bytes(range(256)) * 9, "sends more than the 740 bytes"),

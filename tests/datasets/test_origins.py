@@ -1,4 +1,4 @@
-"""Loaders say where files come from, under which terms, and how to recognise them."""
+"""Loaders say where files come from, under which terms, and how to recognize them."""
 
 import hashlib
 import json

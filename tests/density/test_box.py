@@ -1,4 +1,4 @@
-"""Normalisation and sampling on a box."""
+"""Normalization and sampling on a box."""
 
 import numpy as np
 import pytest

@@ -17,8 +17,8 @@ def feature_space_variance(Phi, weight, phi, *, s, beta, formula):
     """``s (gamma + Q)`` from explicit features: Phi (n, D) of the data, phi (D,) of the point."""
     W = weight.sum()
     kappa, mean = beta + W, weight @ Phi / W
-    centred = Phi - mean
-    scatter = s * np.eye(Phi.shape[1]) + (centred.T * weight) @ centred
+    centered = Phi - mean
+    scatter = s * np.eye(Phi.shape[1]) + (centered.T * weight) @ centered
     if formula == "exact":
         scatter += beta * W / kappa * np.outer(mean, mean)
     difference = phi - W * mean / kappa

@@ -289,7 +289,7 @@ def of_density():
     weight = generator(4).uniform(0.5, 2.0, 16)
     data = {"X": points(), "sample_weight": weight}
     few = {"X": points(4), "n_samples": 2, "sample_weight": weight[:4]}
-    labelled = {**few, "y": labels(4)}
+    labeled = {**few, "y": labels(4)}
     kernel = rbf(points(), points())
     of_kernel = {"X": kernel[:4], "diag": np.ones(4)}
     return [
@@ -311,7 +311,7 @@ def of_density():
             ["score_samples", "novelty_p_values"], " (precomputed)",
         ),
         *estimator(
-            classifier, {"density": student()}, {**data, "y": labels()}, labelled,
+            classifier, {"density": student()}, {**data, "y": labels()}, labeled,
             lambda: classifier().fit(points(), labels()),
             variants={"density": [None], "sample_weight": [None]},
             allows={"density.support *": "of a classifier it is documented as unused"},
@@ -319,7 +319,7 @@ def of_density():
         *estimator(
             density.RelativeNoveltyDetector,
             {"density": student(), "contamination": 0.1, "max_samples": 20},
-            {"X": points(), "y": labels()}, labelled,
+            {"X": points(), "y": labels()}, labeled,
             lambda: density.RelativeNoveltyDetector().fit(points(), labels()),
             variants={"density": [None]},
         ),

@@ -276,7 +276,7 @@ def test_minimal_polyhedra():
         ({"cov": [[1.0, 2.0], [0.0, 1.0]]}, "cov must be symmetric"),
         ({"cov": None}, "cov must be given"),
         ({"constraints": np.ones((2, 3))}, "constraints must be a matrix.*2 columns"),
-        ({"power": 2.0}, "power must be from 1e-300 to 1, got 2"),
+        ({"power": 2.0}, r"power must be from 0 \(excluded\) to 1, got 2"),
         ({"method": "exact", "cov": equal(3, -0.2)}, "take method='auto'"),
         (
             {"constraints": [[1.0, 0.0], [-1.0, 0.0]], "lower": [1.0, 1.0], "upper": 2.0,

@@ -1,4 +1,4 @@
-"""Matchings against all matchings, and k best labellings by max-marginals."""
+"""Matchings against all matchings, and k best labelings by max-marginals."""
 
 import numpy as np
 import pytest

@@ -187,7 +187,7 @@ EVERYBODY = [
 def test_contradictions_are_refused_by_everybody(estimator):
     table = np.where(np.eye(2), -np.inf, 0.0)
     triangle = PairwiseMRF(np.zeros((3, 2)), [(0, 1), (1, 2), (0, 2)], table)
-    with pytest.raises(ValueError, match=r"forbid|no labelling"):
+    with pytest.raises(ValueError, match=r"forbid|no labeling"):
         estimator.fit(triangle)
 
 

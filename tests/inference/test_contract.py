@@ -1,4 +1,4 @@
-"""What every oracle on graphs keeps: scores, threads, clones, and labellings that are forbidden."""
+"""What every oracle on graphs keeps: scores, threads, clones, and labelings that are forbidden."""
 
 import pickle
 from concurrent.futures import ThreadPoolExecutor

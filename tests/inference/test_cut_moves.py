@@ -77,7 +77,7 @@ def test_potts_expansions_lose_at_most_twice_what_edges_of_the_best_lose(rng):
 
 
 def test_repulsive_tables_are_taken_by_roof_duality(rng):
-    """Single moves find what truncated cuts would miss: proper colours of a chain."""
+    """Single moves find what truncated cuts would miss: proper colors of a chain."""
     n_nodes = 12
     edges = np.column_stack([np.arange(n_nodes - 1), np.arange(1, n_nodes)])
     scores = PairwiseScores.from_arrays(

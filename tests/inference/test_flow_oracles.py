@@ -54,7 +54,7 @@ def test_ties_go_to_the_lowest_states(rng):
         scores = random_scores(rng, "ties", n_states=2, attractive=True)
         values, labelings = labeling_values(*parts(scores))
         labels, _, _ = GraphCut().argmax(scores)
-        # The best labellings of attractive scores are closed under "and".
+        # The best labelings of attractive scores are closed under "and".
         expected = labelings[values == values.max()].min(axis=0)
         np.testing.assert_array_equal(labels, expected)
 
@@ -91,7 +91,7 @@ def test_differences_of_rounding_are_not_repulsive():
 
 @pytest.mark.parametrize("kind", KINDS)
 class TestQPBO:
-    def test_known_labels_are_those_of_a_best_labelling(self, kind, rng):
+    def test_known_labels_are_those_of_a_best_labeling(self, kind, rng):
         for _ in range(N_INSTANCES):
             scores = random_scores(rng, kind, n_states=2)
             form = switch_form(scores, "QPBO")

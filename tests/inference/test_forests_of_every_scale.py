@@ -1,4 +1,4 @@
-"""The k best labellings and marginals of forests where ordinary numbers could lose something."""
+"""The k best labelings and marginals of forests where ordinary numbers could lose something."""
 
 import numpy as np
 import pytest
@@ -95,7 +95,7 @@ def test_exponentials(size, rng):
 
 @pytest.mark.slow
 def test_cuts_of_8_x_8_grids(rng):
-    """The best labellings of a ferromagnet, by cuts and by elimination."""
+    """The best labelings of a ferromagnet, by cuts and by elimination."""
     number = np.arange(64).reshape(8, 8)
     edges = np.concatenate([
         np.column_stack([number[:, :-1].ravel(), number[:, 1:].ravel()]),

@@ -1,9 +1,9 @@
-"""Iterated local search, and best labellings of random fields."""
+"""Iterated local search, and best labelings of random fields."""
 
 import numpy as np
 import pytest
 
-from _mrf_references import labellings, random_mrf
+from _mrf_references import labelings, random_mrf
 from sklearn_fw.datasets import make_ising
 from sklearn_fw.inference import TRWS, BestOf, Elimination, IteratedLocalSearch
 from sklearn_fw.random_fields import PairwiseMRF, load_uai
@@ -16,7 +16,7 @@ ROUNDS = 300
 
 @pytest.mark.slow
 def test_a_way_out_of_what_is_forbidden(rng):
-    """Proper colours of a ring with chords, from a start of one colour."""
+    """Proper colors of a ring with chords, from a start of one color."""
     n = 20
     edges = [(i, (i + d) % n) for i in range(n) for d in (1, 2)]
     table = np.where(np.eye(3), -np.inf, 0.0)
@@ -40,7 +40,7 @@ def test_the_same_seed_gives_the_same_labels_and_none_is_worse_than_the_start(rn
 
 
 def test_dense_graphs_are_searched_too():
-    """Trees in a clique are pairs, and messages alone may leave it far from the best labelling."""
+    """Trees in a clique are pairs, and messages alone may leave it far from the best labeling."""
     n_missed = 0
     for seed in range(8):
         scores = make_ising("clique", 20, random_state=seed).scores()
@@ -63,7 +63,7 @@ def test_mixed_grids_come_close_to_the_best():
     assert np.mean(closed) > 0.6
 
 
-# ---- most probable labellings --------------------------------------------------------------------
+# ---- most probable labelings --------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -72,7 +72,7 @@ def test_mixed_grids_come_close_to_the_best():
 def test_map_says_what_it_knows(oracle, rng):
     for _ in range(5):
         mrf = random_mrf(rng, (2, 3, 2, 4))
-        X = labellings(mrf.n_states)
+        X = labelings(mrf.n_states)
         best = mrf.score(X).max()
         result = mrf.map(oracle)
         assert result.value == mrf.score(result.labels[None])[0] <= best + 1e-9
@@ -100,17 +100,15 @@ def test_map_of_wide_fields_and_little_time():
 def test_map_refuses_contradictions():
     table = np.where(np.eye(2), -np.inf, 0.0)
     triangle = PairwiseMRF(np.zeros((3, 2)), [(0, 1), (1, 2), (0, 2)], table)
-    with pytest.raises(ValueError, match="potentials of -inf forbid every labelling"):
+    with pytest.raises(ValueError, match="potentials of -inf forbid every labeling"):
         triangle.map()
-    with pytest.raises(
-        ValueError, match="no labelling was found that the potentials of -inf allow"
-    ):
+    with pytest.raises(ValueError, match="no labeling was found that the potentials of -inf allow"):
         triangle.map("icm")
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["Segmentation_12", "Segmentation_13", "wcsp_15"])
-def test_labellings_of_a_competition_are_reached(data_file, tmp_path, name):
+def test_labelings_of_a_competition_are_reached(data_file, tmp_path, name):
     import gzip
 
     path = tmp_path / "model.uai"

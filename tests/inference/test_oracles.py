@@ -218,7 +218,7 @@ def test_best_of_takes_the_best_value_and_the_smallest_bound():
     oracle = BestOf([Fixed(answer, asked) for answer in answers])
     labels, value, upper_bound = oracle.argmax(four_states(), start=[3])
     assert (labels.tolist(), value, upper_bound) == ([1], 3.0, 7.0)
-    # Each begins with the best labelling known.
+    # Each begins with the best labeling known.
     assert asked == list(zip(answers, [[3], [0], [1], [1]]))
 
 

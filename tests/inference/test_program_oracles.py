@@ -156,7 +156,7 @@ def test_empty_polytope_is_an_error_of_vertex_alone():
     unary = [[-np.inf, 0.0], [-np.inf, 0.0]]
     scores = PairwiseScores.from_arrays(unary, np.array([[0, 0], [0, -np.inf]]), [(0, 1)])
     assert LPRelaxation().argmax(scores)[1:] == (-np.inf, -np.inf)
-    with pytest.raises(ValueError, match="every labelling is forbidden: the local polytope"):
+    with pytest.raises(ValueError, match="every labeling is forbidden: the local polytope"):
         LPRelaxation().vertex(scores)
 
 

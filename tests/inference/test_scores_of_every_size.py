@@ -116,7 +116,7 @@ def test_penalties_do_not_blur_what_is_left(oracle, rng):
 
 
 def test_what_rounding_leaves_open_is_in_the_bound(rng):
-    """Scores of one are moved by 1e12 from edges to nodes: too many labellings to try them all."""
+    """Scores of one are moved by 1e12 from edges to nodes: too many labelings to try them all."""
     n = 40
     edges = np.column_stack([np.arange(n - 1), np.arange(1, n)])
     unary, pairwise = rng.normal(size=(n, 2)), rng.normal(size=(n - 1, 2, 2))

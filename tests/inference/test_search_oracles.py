@@ -54,7 +54,7 @@ N_INSTANCES = 100
 
 @functools.cache
 def instances(kind):
-    """Scores and the value of a best labelling."""
+    """Scores and the value of a best labeling."""
     rng = np.random.default_rng(KINDS.index(kind))
     found = [random_scores(rng, kind, n_states=2 + n % 2) for n in range(N_INSTANCES)]
     return [(scores, best_value(scores)) for scores in found]
@@ -106,7 +106,7 @@ def test_icm_moves_on_strict_gain_alone_and_in_order_of_the_nodes():
 
 
 def test_icm_leaves_a_forbidden_start():
-    # Proper colours of a ring: a single change of the start still leaves -inf.
+    # Proper colors of a ring: a single change of the start still leaves -inf.
     table = np.where(np.eye(3) > 0, -np.inf, 0.0)
     ring = [(t, (t + 1) % 6) for t in range(6)]
     scores = PairwiseScores.from_arrays(np.zeros((6, 3)), table, ring)
@@ -171,7 +171,7 @@ def test_trws_stops_when_iterations_gain_less_than_tol(rng):
 
 
 def test_trws_finds_what_is_forbidden_along_paths():
-    # Equal neighbours, ends that differ: nothing is allowed, which no single edge shows.
+    # Equal neighbors, ends that differ: nothing is allowed, which no single edge shows.
     n_nodes = 8
     unary = np.zeros((n_nodes, 2))
     unary[0, 1] = unary[-1, 0] = -np.inf

@@ -64,9 +64,9 @@ class TestContract:
         scores = PairwiseScores.from_arrays(np.full((2, 2), -np.inf), np.zeros((2, 2)), [(0, 1)])
         assert oracle.log_partition(scores) == -np.inf
         assert np.all(oracle.max_marginals(scores) == -np.inf)
-        with pytest.raises(ValueError, match="every labelling is forbidden"):
+        with pytest.raises(ValueError, match="every labeling is forbidden"):
             oracle.marginals(scores)
-        with pytest.raises(ValueError, match="every labelling is forbidden"):
+        with pytest.raises(ValueError, match="every labeling is forbidden"):
             oracle.sample(scores, 2)
 
 

@@ -271,7 +271,7 @@ def test_modules(rng, extra):
     ("radius", "message"),
     [
         (0.3 * 255, r"radius=76\.5 is in the wrong units: features of X have"),
-        (1e-17, "which rounding swallows beside entries of 16"),
+        (1e-17, "below the rounding of entries of 16"),
         (0.0, "radius must be positive"),
         ([0.1, 0.2], r"one for each feature, shape \(64,\), got \(2,\)"),
     ],

@@ -202,7 +202,7 @@ def test_gini(rng):
         (make_pipeline(QuantileTransformer(n_quantiles=9), SGD), {}, "is not affine"),
         (SGD, {"y": np.arange(23) % 3}, "y has 23 labels for the 24 rows"),
         (SGD, {"y": np.zeros(24, int)}, "one class only"),
-        (SGD, {"y": np.arange(24) / 7}, "no whole ones"),
+        (SGD, {"y": np.arange(24) / 7}, "not integers"),
         (SGD, {"norm": 3}, "norm must be"),
     ],
 )

@@ -56,7 +56,7 @@ def test_squared_error(name, fit_intercept, weighted, form):
     X, y = data()
     make, params = REFERENCES[name]
     weight = uneven() if weighted else None
-    # Ridge multiplies its sum with weights, the others normalise them.
+    # Ridge multiplies its sum with weights, the others normalize them.
     theirs = make(N if weight is None else weight.sum()).set_params(fit_intercept=fit_intercept)
     theirs.fit(X, y, sample_weight=weight)
     ours = accurate(fit_intercept=fit_intercept, **params).fit(form(X), y, sample_weight=weight)
@@ -112,16 +112,16 @@ def test_nonnegative_least_squares():
 @pytest.mark.parametrize("missing", [False, True])
 @pytest.mark.parametrize("weights", ["sqrt", "ones", [0.5, 2.0]], ids=str)
 def test_group_lasso(alpha, missing, weights):
-    """Plain proximal gradients on the definition; features in no group are not penalised."""
+    """Plain proximal gradients on the definition; features in no group are not penalized."""
     X, y = data()
     groups = [[0, 4], [1, 3]] if missing else [[0, 4], [1, 2, 3, 5]]
     factors = {"sqrt": np.sqrt([len(g) for g in groups]), "ones": [1, 1]}
     factors = factors[weights] if isinstance(weights, str) else weights
-    centred, truth = X - X.mean(axis=0), y - y.mean()
-    step = N / np.linalg.norm(centred, 2) ** 2
+    centered, truth = X - X.mean(axis=0), y - y.mean()
+    step = N / np.linalg.norm(centered, 2) ** 2
     w = np.zeros(D)
     for _ in range(2000):
-        w = w - step * centred.T @ (centred @ w - truth) / N
+        w = w - step * centered.T @ (centered @ w - truth) / N
         for group, factor in zip(groups, factors):
             norm = np.linalg.norm(w[group])
             w[group] *= max(0.0, 1 - step * alpha * factor / max(norm, 1e-300))

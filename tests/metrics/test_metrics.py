@@ -120,7 +120,7 @@ CASES = [
     ("B-X I-X O B-X", {(0, 1, "X"), (3, 3, "X")}),
     ("I-X I-X O", {(0, 1, "X")}),  # and so does I at the start of a sentence
     ("B-X I-Y I-Y", {(0, 0, "X"), (1, 2, "Y")}),  # so does another type
-    ("I-X B-X I-X", {(0, 0, "X"), (1, 2, "X")}),  # IOB1: B only between neighbours
+    ("I-X B-X I-X", {(0, 0, "X"), (1, 2, "X")}),  # IOB1: B only between neighbors
     ("B-X E-X S-X B-X I-X E-X", {(0, 1, "X"), (2, 2, "X"), (3, 5, "X")}),  # BIOES
     ("B-X I-X S-Y I-Y", {(0, 1, "X"), (2, 2, "Y"), (3, 3, "Y")}),
     ("B-X I-X L-X U-X O", {(0, 2, "X"), (3, 3, "X")}),  # BILOU

@@ -28,7 +28,7 @@ DOMAINS = {
     "perfect": lambda: domains.Matchings(nx.complete_bipartite_graph(3, 3), perfect=True),
     "assignments": lambda: domains.BipartiteMatchings((3, 3)),
     "trees": lambda: domains.SpanningTrees([(0, 1), (1, 2), (0, 2), (2, 3)], 4),
-    "labellings": lambda: domains.MarginalPolytope([2, 2, 2], [(0, 1), (1, 2), (0, 2)]),
+    "labelings": lambda: domains.MarginalPolytope([2, 2, 2], [(0, 1), (1, 2), (0, 2)]),
     "product": lambda: domains.Product(domains.NuclearNormBall((2, 3)), domains.L1Ball(2)),
 }
 
@@ -39,7 +39,7 @@ def random_objective(rng, size):
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-@pytest.mark.filterwarnings("ignore:domain is no polytope:RuntimeWarning")
+@pytest.mark.filterwarnings("ignore:domain is not a polytope:RuntimeWarning")
 @pytest.mark.parametrize("name", DOMAINS)
 def test_no_gap_is_below_the_error(name, rng):
     """The largest lower bound of a long run is below every value, of other variants too."""

@@ -57,8 +57,8 @@ def forests(n_nodes):
     return np.array([np.isin(np.arange(len(edges)), c) for c in trees], dtype=float)
 
 
-def labellings(n_states, edges):
-    """Indicators of all labellings: states of nodes, then pairs of states of edges."""
+def labelings(n_states, edges):
+    """Indicators of all labelings: states of nodes, then pairs of states of edges."""
     found = []
     for labels in itertools.product(*map(range, n_states)):
         parts = [np.arange(k) == label for k, label in zip(n_states, labels)]
@@ -97,12 +97,12 @@ POLYTOPES |= {
     "trees": (SpanningTrees(list(itertools.combinations(range(4), 2)), 4), forests(4)),
     "chain": (
         MarginalPolytope([2, 3, 1], [(0, 1), (2, 1)]),
-        labellings([2, 3, 1], [(0, 1), (2, 1)]),
+        labelings([2, 3, 1], [(0, 1), (2, 1)]),
     ),
-    "cycle": (MarginalPolytope([2, 2, 2], CYCLE), labellings([2, 2, 2], CYCLE)),
+    "cycle": (MarginalPolytope([2, 2, 2], CYCLE), labelings([2, 2, 2], CYCLE)),
     "cycle by trying": (
         MarginalPolytope([2, 3, 2], CYCLE, "enumeration"),
-        labellings([2, 3, 2], CYCLE),
+        labelings([2, 3, 2], CYCLE),
     ),
 }
 

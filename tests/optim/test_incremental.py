@@ -210,9 +210,9 @@ def test_conditioning_keeps_the_objective(penalty, solver):
     y = np.sign(X[:, 0] + (X[:, 1] - 100) / 30 + 50 * X[:, 2] + 0.2)
     weight = rng.uniform(0.1, 2, 50)
     bound = penalty.bind(4).scaled(0.5)
-    centred = X - np.average(X, axis=0, weights=weight)  # the same optimum, found sooner
+    centered = X - np.average(X, axis=0, weights=weight)  # the same optimum, found sooner
     _, _, objective = minimize_linear(
-        centred, y, "log_loss", bound.value, bound.prox, weight=weight, fit_intercept=True
+        centered, y, "log_loss", bound.value, bound.prox, weight=weight, fit_intercept=True
     )
     problem = FiniteSum(
         X, y, resolve_loss("log_loss", None), bound, weight=weight, fit_intercept=True

@@ -65,8 +65,8 @@ def test_one_factor_is_the_method_without_blocks(variant, step_size, rng):
     objective, simplex = objectives.LeastSquares(A, b), domains.Simplex(10)
     paths = [[], []]
 
-    def run(minimise, domain, path, **options):
-        return minimise(
+    def run(minimize, domain, path, **options):
+        return minimize(
             objective, domain, variant=variant, step_size=step_size, tol=0.0, max_iter=30,
             callback=lambda state: path.append(state.x), **options,
         )  # fmt: skip

@@ -118,7 +118,7 @@ def test_callbacks():
 
 
 def test_curved_sets_are_warned_of():
-    with pytest.warns(RuntimeWarning, match="domain is no polytope: variant='pairwise'"):
+    with pytest.warns(RuntimeWarning, match="domain is not a polytope: variant='pairwise'"):
         minimize_frank_wolfe(QUADRATIC, domains.L2Ball(3), variant="pairwise", tol=1e-3)
 
 

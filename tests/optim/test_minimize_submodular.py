@@ -142,7 +142,7 @@ def test_integers_end_the_search_when_less_than_one_is_open(rng):
         nits += [result.nit for result in results]
         assert results[0].fun == results[0].lower_bound == table.min()
     assert nits[0] < nits[1]
-    with pytest.raises(ValueError, match="values that are no integers, but integer_valued=True"):
+    with pytest.raises(ValueError, match="values that are not integers, but integer_valued=True"):
         minimize_submodular(Table(table / 2), 9, integer_valued=True)
     assert iwata(5).integer_valued
     assert not (iwata(5) + ModularFunction([0.5] * 5)).integer_valued
@@ -217,7 +217,7 @@ def test_base_that_disagrees_with_values():
         def base(self, order):
             return np.array([3.0, -4.0, 1.0])[order]
 
-    with pytest.raises(ValueError, match=r"the base of Wrong.size=3. is not what its values say"):
+    with pytest.raises(ValueError, match=r"the base of Wrong.size=3. contradicts its values"):
         minimize_submodular(Wrong())
 
 

@@ -21,7 +21,7 @@ def placements(n_items, n_slots, allowed=None):
 
 
 def state_choices(start, end, constraint):
-    """All vertices by trying every labelling against the definition."""
+    """All vertices by trying every labeling against the definition."""
     found, m = [], len(start)
     for labels in itertools.product((-1, 0, 1), repeat=m):
         used = [i for i in range(m) if labels[i] >= 0]

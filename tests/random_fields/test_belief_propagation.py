@@ -40,7 +40,7 @@ def random_forest(rng, n_states=(2, 3, 1, 4, 2, 3)):
 
 
 def with_forbidden(mrf, rng, share=0.2):
-    """The same field with some -inf, but at least one labelling left."""
+    """The same field with some -inf, but at least one labeling left."""
     unary, tables = [b.copy() for b in mrf.unary], [t.copy() for t in mrf.pairwise]
     kept = [rng.integers(k) for k in mrf.n_states]
     for block, state in zip(unary, kept):
@@ -306,7 +306,7 @@ def test_grids(data_file):
     assert bounded
 
 
-def test_forbidden_pairs_of_tiny_probability_leave_the_bound_of_a_labelling():
+def test_forbidden_pairs_of_tiny_probability_leave_the_bound_of_a_labeling():
     """The product of the two probabilities underflows to zero."""
     edges = [(0, 1), (1, 2), (0, 2)]
     table = [[0.0, 0.0], [0.0, -np.inf]]

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from _mrf_references import brute_force, flat, labellings, random_mrf
+from _mrf_references import brute_force, flat, labelings, random_mrf
 from sklearn_fw.random_fields import ExactMarginals, PairwiseMRF
 
 
@@ -23,7 +23,7 @@ def test_colourings_are_counted():
     different = np.where(np.eye(3), -np.inf, 0.0)
     edges = [(i, (i + 1) % 40) for i in range(40)]
     exact = ExactMarginals().fit(PairwiseMRF(np.zeros((40, 3)), edges, different))
-    assert exact.log_partition_ == pytest.approx(np.log(2.0**40 + 2))  # of a cycle, in 3 colours
+    assert exact.log_partition_ == pytest.approx(np.log(2.0**40 + 2))  # of a cycle, in 3 colors
 
 
 def test_sample_has_the_joint_distribution(rng):
@@ -32,7 +32,7 @@ def test_sample_has_the_joint_distribution(rng):
     X = exact.sample(5000, random_state=0)
     assert X.shape == (5000, 3)
     assert X.dtype == np.int64
-    for row in labellings(mrf.n_states):
+    for row in labelings(mrf.n_states):
         p = np.exp(exact.score_samples([row])[0])
         frequency = np.mean(np.all(row == X, axis=1))
         assert frequency == pytest.approx(p, abs=5 * np.sqrt(p * (1 - p) / 5000))

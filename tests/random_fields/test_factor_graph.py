@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from _mrf_references import enumerate_scores, random_graph
 from sklearn_fw.random_fields import ExactMarginals, FactorGraph, PairwiseMRF
 
-NOTHING = "potentials of -inf forbid every labelling"
+NOTHING = "potentials of -inf forbid every labeling"
 
 
 def test_scores_are_sums_of_factors(rng):
@@ -194,7 +194,7 @@ def test_names_that_make_no_sense(names, message):
         ({"a": "z"}, "observed names state 'z', but variable 0 has the states x, y"),
         ({"c": "x"}, "observed names 'c', and no variables have this name"),
         ({0: 0, "a": "y"}, "observed gives variable 'a' the states 0, 1"),
-        ({"a": 2}, r"observed\['a'\] = 2 is no state"),
+        ({"a": 2}, r"observed\['a'\] = 2 is not a state"),
         ({0: 0, 1: 0}, "observed holds all variables"),
     ],
 )

@@ -1,4 +1,4 @@
-"""Marginals, bounds and best labellings of factor graphs against enumeration."""
+"""Marginals, bounds and best labelings of factor graphs against enumeration."""
 
 import time
 import warnings
@@ -22,11 +22,11 @@ from sklearn_fw.random_fields import (
 from sklearn_fw.random_fields._map import RegionSearch
 from sklearn_fw.random_fields._reduced import Reduced, allowed_states
 
-NOTHING = "potentials of -inf forbid every labelling"
+NOTHING = "potentials of -inf forbid every labeling"
 
 
 def instances(rng, n, **options):
-    """Random factor graphs with all their labellings and scores; some allow nothing."""
+    """Random factor graphs with all their labelings and scores; some allow nothing."""
     for _ in range(n):
         graph, factors, constant = random_graph(rng, **options)
         yield graph, *enumerate_scores(graph.n_states, factors, constant)
@@ -130,7 +130,7 @@ def test_independent_variables_are_found(rng):
 
 
 @pytest.mark.parametrize("oracle", ["auto", "milp", "branch_and_bound", "elimination"])
-def test_best_labellings(oracle, rng):
+def test_best_labelings(oracle, rng):
     for graph, _, score in instances(rng, 200 if oracle == "auto" else 60):
         if score.max() == -np.inf:
             with pytest.raises(ValueError, match=NOTHING):
@@ -143,7 +143,7 @@ def test_best_labellings(oracle, rng):
 
 
 @pytest.mark.parametrize("oracle", ["lp", "trws", "ils", MILP(time_limit=10)])
-def test_bounds_on_best_labellings(oracle, rng):
+def test_bounds_on_best_labelings(oracle, rng):
     for graph, _, score in instances(rng, 40, forbidden=0.0):
         start = np.zeros(graph.n_variables, int)
         best = graph.map(oracle, start=start)
@@ -175,7 +175,7 @@ def test_search_where_elimination_takes_too_long(rng):
 
 
 def test_what_is_impossible_goes_before_elimination():
-    """x = y = z by tables of zeros, and y is known: one labelling is left."""
+    """x = y = z by tables of zeros, and y is known: one labeling is left."""
     same = np.where(np.eye(3), 0.0, -np.inf)
     graph = FactorGraph(
         [3, 3, 3, 2], [([0, 1], same), ([1, 2], same), ([1], [-np.inf, -np.inf, 2])]
@@ -199,7 +199,7 @@ def test_contradictions_that_arcs_do_not_see():
 
 
 def planted(rng, n_variables, n_factors, n_scope, share):
-    """Factors that forbid most joint states, but no state of a hidden labelling."""
+    """Factors that forbid most joint states, but no state of a hidden labeling."""
     hidden, factors = rng.integers(2, size=n_variables), []
     for _ in range(n_factors):
         scope = rng.choice(n_variables, n_scope, replace=False)
@@ -229,8 +229,8 @@ def test_large_factors_need_no_joint_tables(rng):
 
 
 @pytest.mark.parametrize("estimator", [MeanFieldMarginals, MiniBucketMarginals, TRBPMarginals])
-def test_an_allowed_labelling_is_a_lower_bound(estimator, rng):
-    """Few labellings are left, so that no product of independent distributions is."""
+def test_an_allowed_labeling_is_a_lower_bound(estimator, rng):
+    """Few labelings are left, so that no product of independent distributions is."""
     parity = np.where(np.indices((2,) * 5).sum(axis=0) % 2, -np.inf, 0.0)
     factors = [(rng.choice(12, 5, replace=False).tolist(), parity) for _ in range(9)]
     graph = FactorGraph([2] * 12, [*factors, *(([i], rng.normal(size=2)) for i in range(12))])

@@ -91,7 +91,7 @@ def test_forbidden_is_the_limit_of_low_potentials(rng):
         assert objective(exact, blocks_of(one)) == pytest.approx(one.log_partition_, abs=1e-12)
 
 
-def test_where_starts_find_no_allowed_product_a_labelling_does():
+def test_where_starts_find_no_allowed_product_a_labeling_does():
     different = np.where(np.eye(3), -np.inf, 0.0)
     triangle = PairwiseMRF(np.zeros((3, 3)), [(0, 1), (1, 2), (0, 2)], different)
     mean_field = MeanFieldMarginals(n_init=1).fit(triangle)

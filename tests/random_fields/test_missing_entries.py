@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning
 
-from _mrf_references import brute_force, labellings
+from _mrf_references import brute_force, labelings
 from sklearn_fw import TRWMarginals
 from sklearn_fw.random_fields import ExactMarginals, MRFLearner, PairwiseMRF, TRBPMarginals
 from sklearn_fw.random_fields._learning import ForestRows
@@ -31,7 +31,7 @@ def random_forest(rng):
 
 def test_forest_rows_are_conditional_marginals(rng):
     mrf = random_forest(rng)
-    X = labellings(mrf.n_states)
+    X = labelings(mrf.n_states)
     rows = X[rng.integers(len(X), size=30)]
     rows = np.where(rng.random(rows.shape) < 0.5, -1, rows)
     p = np.exp(mrf.score(X) - brute_force(mrf)[0])
@@ -65,7 +65,7 @@ def test_forests_and_other_fields_complete_rows_alike(rng):
     """A forest is answered for all rows at once, the same with an idle edge row by row."""
     mrf = random_forest(rng)
     circle = PairwiseMRF(mrf.unary, [*mrf.edges, (0, 1)], [*mrf.pairwise, np.zeros((2, 3))])
-    X = labellings(mrf.n_states)[::37]
+    X = labelings(mrf.n_states)[::37]
     X = np.where(rng.random(X.shape) < 0.5, -1, X)
     together, alone = (ExactMarginals().fit(m).predict_marginals(X) for m in (mrf, circle))
     np.testing.assert_allclose(together, alone, rtol=0, atol=1e-12)
@@ -85,7 +85,7 @@ def test_rows_that_are_forbidden():
 
 def log_likelihood(mrf, X):
     """Of the entries that are there, by enumeration."""
-    all_rows = labellings(mrf.n_states)
+    all_rows = labelings(mrf.n_states)
     p = np.exp(mrf.score(all_rows) - brute_force(mrf)[0])
     agrees = np.all(np.isnan(X)[:, None] | (X[:, None] == all_rows), axis=2)
     return np.log(agrees @ p)
@@ -168,7 +168,7 @@ def test_scores_of_incomplete_rows_sum_over_completions(edges, rng):
     X[:, 1] = (X[:, 0] + (rng.random(60) < 0.2)) % 3
     X[rng.random(X.shape) < 0.2] = np.nan
     exact = ExactMarginals(learner=MRFLearner(edges)).fit(X)
-    every = labellings(exact.mrf_.n_states)
+    every = labelings(exact.mrf_.n_states)
     scores = exact.mrf_.score(every) - exact.log_partition_
     expected = [
         np.logaddexp.reduce(scores[np.all(np.isnan(row) | (row == every), axis=1)]) for row in X

@@ -4,7 +4,7 @@ import networkx as nx
 import numpy as np
 import pytest
 
-from _mrf_references import brute_force, labellings, random_mrf
+from _mrf_references import brute_force, labelings, random_mrf
 from sklearn_fw.random_fields import (
     ExactMarginals,
     MeanFieldMarginals,
@@ -33,7 +33,7 @@ def test_edges_keep_the_order_of_first_appearance():
 
 def test_score_is_the_sum_of_the_parts(rng):
     mrf = random_mrf(rng)
-    X = labellings(mrf.n_states)
+    X = labelings(mrf.n_states)
     direct = [
         mrf.constant
         + sum(block[x[i]] for i, block in enumerate(mrf.unary))
@@ -49,7 +49,7 @@ def test_score_is_the_sum_of_the_parts(rng):
 def test_scores_and_flatten(rng, n_states):
     mrf = random_mrf(rng, n_states, density=1.0)
     scores = mrf.scores().check()
-    for x in labellings(n_states):
+    for x in labelings(n_states):
         assert scores.value(x) + mrf.constant == pytest.approx(mrf.score([x])[0], abs=1e-12)
     np.testing.assert_array_equal(mrf.flatten(scores.unary, scores.pairwise), mrf.theta)
     missing = np.arange(max(n_states)) >= np.array(n_states)[:, None]
@@ -64,7 +64,7 @@ def test_evidence_goes_back_to_the_first_field_and_takes_names(rng):
     assert rest.variables.tolist() == [0, 4]
     assert rest.evidence == {1: 2, 3: 1, 2: 0}
     assert rest.complete([1, 2]).tolist() == [1, 2, 0, 1, 2]
-    X = labellings(rest.n_states)
+    X = labelings(rest.n_states)
     np.testing.assert_allclose(rest.score(X), mrf.score(rest.complete(X)), rtol=0, atol=1e-12)
     assert mrf.evidence == {}
     assert mrf.variables.tolist() == [0, 1, 2, 3, 4]
@@ -74,7 +74,7 @@ def test_ising_there_and_back(rng):
     h, edges = rng.normal(size=4), [(0, 1), (3, 1), (2, 3)]
     J = rng.normal(size=3)
     mrf = PairwiseMRF.from_ising(h, J, edges, constant=0.5)
-    spins = 2 * labellings([2] * 4) - 1
+    spins = 2 * labelings([2] * 4) - 1
     direct = 0.5 + spins @ h + sum(c * spins[:, i] * spins[:, j] for c, (i, j) in zip(J, edges))
     np.testing.assert_allclose(mrf.score((spins + 1) // 2), direct, rtol=0, atol=1e-12)
     back = PairwiseMRF(mrf.unary, mrf.edges, [t + 1.0 for t in mrf.pairwise]).to_ising()
@@ -96,7 +96,7 @@ def test_networkx_there_and_back(rng):
     graph = mrf.to_networkx()
     assert isinstance(graph, nx.Graph)
     again = PairwiseMRF.from_networkx(graph)
-    X = labellings(mrf.n_states)
+    X = labelings(mrf.n_states)
     np.testing.assert_allclose(again.score(X) + mrf.constant, mrf.score(X), rtol=0, atol=1e-12)
     graph = nx.relabel_nodes(graph, dict(enumerate("abcd")))
     assert PairwiseMRF.from_networkx(graph).names == ["a", "b", "c", "d"]
@@ -141,8 +141,8 @@ def test_bad_fields_are_refused(arguments, message):
         (lambda m: m.score([[0, 1, 2]]), r"X\[0, 2\] is 2, but variable 2 has the states 0 to 1"),
         (lambda m: m.score([[0, 0.5, 1]]), r"X\[0, 1\] is 0.5"),
         (lambda m: m.condition({3: 0}), "observed must name variables 0 to 2, got 3"),
-        (lambda m: m.condition({0: 2}), r"observed\[0\] = 2 is no state .*: it has 0 to 1"),
-        (lambda m: m.condition({0: 0.5}), r"observed\[0\] = 0.5 is no state"),
+        (lambda m: m.condition({0: 2}), r"observed\[0\] = 2 is not a state .*: it has 0 to 1"),
+        (lambda m: m.condition({0: 0.5}), r"observed\[0\] = 0.5 is not a state"),
         (lambda m: m.condition({0.5: 0}), "observed must name variables 0 to 2, got 0.5"),
         (lambda m: m.condition({0: 0, 1: 0, 2: 0}), "all variables"),
         (lambda m: m.score([[0, np.nan, 1]]), r"X\[0, 1\] is nan"),

@@ -5,13 +5,13 @@ import json
 import numpy as np
 import pytest
 
-from _mrf_references import brute_force, flat, labellings, random_mrf
+from _mrf_references import brute_force, flat, labelings, random_mrf
 from sklearn_fw.inference import Enumeration
 from sklearn_fw.random_fields import PairwiseMRF, PerturbAndMAPMarginals
 
 
 class OnlyArgmax:
-    """An exact oracle that knows nothing but the best labelling; counts its calls."""
+    """An exact oracle that knows nothing but the best labeling; counts its calls."""
 
     exact = True
 
@@ -78,7 +78,7 @@ def test_conditioning_equals_its_definition(forbidden, rng):
     oracle = OnlyArgmax()
     pm = PerturbAndMAPMarginals(oracle, n_samples=6, random_state=7).fit(mrf)
     noise = np.random.RandomState(7).gumbel(size=(6, mrf.node_start[-1])) - np.euler_gamma
-    X = labellings(mrf.n_states)
+    X = labelings(mrf.n_states)
     places = mrf.node_start[:-1] + X
     perturbed = mrf.score(X) + noise[:, places].sum(axis=2)
     np.testing.assert_allclose(pm.maxima_, perturbed.max(axis=1), rtol=1e-12)
@@ -103,7 +103,7 @@ def test_conditioning_with_copies(rng):
     size = mrf.node_start[-1]
     noise = np.random.RandomState(7).gumbel(size=(4, c * size)) - np.euler_gamma
     noise = noise.reshape(4, c, size) / c
-    X = labellings([2, 3, 2] * c).reshape(-1, c, 3)
+    X = labelings([2, 3, 2] * c).reshape(-1, c, 3)
     score = np.zeros(len(X))
     for r in range(c):
         score += sum(mrf.unary[i][X[:, r, i]] for i in range(3)) / c
@@ -170,7 +170,7 @@ def test_sample(rng):
 
 
 class Helpless:
-    """Finds the labelling of zeros and nothing else."""
+    """Finds the labeling of zeros and nothing else."""
 
     exact = False
 
@@ -182,10 +182,10 @@ class Helpless:
 def test_oracles_that_find_nothing():
     different = np.where(np.eye(2), -np.inf, 0.0)
     triangle = PairwiseMRF(np.zeros((3, 2)), [(0, 1), (1, 2), (0, 2)], different)
-    with pytest.raises(ValueError, match="potentials of -inf forbid every labelling"):
+    with pytest.raises(ValueError, match="potentials of -inf forbid every labeling"):
         PerturbAndMAPMarginals().fit(triangle)
     allowed = PairwiseMRF(np.zeros((2, 2)), [(0, 1)], different)
-    message = "the oracle found no labelling that the potentials of -inf allow: pass an exact one"
+    message = "the oracle found no labeling that the potentials of -inf allow: pass an exact one"
     with pytest.raises(ValueError, match=message):
         PerturbAndMAPMarginals(Helpless()).fit(allowed)
 
@@ -198,7 +198,7 @@ def test_oracles_that_lose_what_they_found():
             labels = np.full(1, next(self.answers), np.int32)
             return labels, scores.value(labels), np.inf
 
-    message = "no allowed labelling for any state of variable 0 in some draw: pass an exact one"
+    message = "no allowed labeling for any state of variable 0 in some draw: pass an exact one"
     with pytest.raises(ValueError, match=message):
         PerturbAndMAPMarginals(Wavering(), n_samples=2).fit(PairwiseMRF([[0.0, 1.0]]))
 

@@ -185,7 +185,7 @@ def test_inexact_oracles_never_claim_too_much(oracle, rng):
 
 
 def test_value_that_an_oracle_reports_proves_nothing():
-    """Any labelling, any value, and a bound that is true but far off: no call is an exact one."""
+    """Any labeling, any value, and a bound that is true but far off: no call is an exact one."""
 
     class Careless:
         def argmax(self, scores, start=None):
@@ -242,7 +242,7 @@ def test_extreme_potentials_stay_finite():
 # ---- published numbers ---------------------------------------------------------------------------
 
 
-# Error of the marginals and of the bound with optimised rho, by coupling.
+# Error of the marginals and of the bound with optimized rho, by coupling.
 CLIQUES = {0.5: (0.065, 1.20), 2.0: (0.059, 0.62), 8.0: (0.013, 0.12)}
 
 

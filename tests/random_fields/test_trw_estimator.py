@@ -10,7 +10,7 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import KBinsDiscretizer, OrdinalEncoder
 
-from _mrf_references import brute_force, labellings
+from _mrf_references import brute_force, labelings
 from sklearn_fw import TRWMarginals
 from sklearn_fw.datasets import make_ising
 from sklearn_fw.random_fields import (
@@ -88,7 +88,7 @@ def test_tree_is_that_of_chow_and_liu(rng):
     graph = nx.Graph(list(map(tuple, tree.mrf_.edges)))
     assert nx.is_tree(graph)
     # Its log Z is zero, so scores are log-probabilities: they sum to one.
-    everything = labellings([2, 3, 2, 2])
+    everything = labelings([2, 3, 2, 2])
     assert np.exp(tree.score_samples(everything)).sum() == pytest.approx(1.0, abs=1e-9)
     complete = searched(learner=MRFLearner("complete", pseudocount=1e-6)).fit(X)
     mu = complete.mrf_.flatten(complete.marginals_, complete.edge_marginals_)
@@ -155,7 +155,7 @@ def test_completion_agrees_with_enumeration(rng):
 
 def test_scores_are_lower_bounds(rng):
     mrf = make_ising("clique", 5, coupling=1.0, random_state=0)
-    X = labellings(mrf.n_states)
+    X = labelings(mrf.n_states)
     exact, trw = ExactMarginals().fit(mrf), searched().fit(mrf)
     assert np.exp(exact.score_samples(X)).sum() == pytest.approx(1.0, abs=1e-10)
     assert np.all(trw.score_samples(X) <= exact.score_samples(X))
@@ -335,10 +335,10 @@ def test_edge_cases_of_graphs():
     np.testing.assert_array_equal(single.marginals_, 1.0)
 
 
-# ---- forbidden labellings ------------------------------------------------------------------------
+# ---- forbidden labelings ------------------------------------------------------------------------
 
 
-def colours(n_variables):
+def colors(n_variables):
     """Variables of three states most of which must differ."""
     edges = [(i, j) for i in range(n_variables) for j in range(i) if (i + j) % 3]
     return PairwiseMRF(np.zeros((n_variables, 3)), edges, np.where(np.eye(3), -np.inf, 0.0))
@@ -347,8 +347,8 @@ def colours(n_variables):
 @pytest.mark.parametrize(
     "n_variables, settings, message",
     [
-        (4, {"polytope": "local", "tol": 50.0}, r"weight of 0\.95 is on labellings that the"),
-        (4, {"oracle": "trws", "tol": 50.0}, r"weight of 0\.95 is on labellings that the"),
+        (4, {"polytope": "local", "tol": 50.0}, r"weight of 0\.95 is on labelings that the"),
+        (4, {"oracle": "trws", "tol": 50.0}, r"weight of 0\.95 is on labelings that the"),
     ],
 )
 def test_a_small_gap_without_an_allowed_answer_is_no_convergence(n_variables, settings, message):
@@ -357,11 +357,11 @@ def test_a_small_gap_without_an_allowed_answer_is_no_convergence(n_variables, se
         pytest.warns(UserWarning, match=r"potentials are -inf \(hard constraints\)"),
         pytest.warns(ConvergenceWarning, match=message),
     ):
-        trw.fit(colours(n_variables))
+        trw.fit(colors(n_variables))
     assert trw.dual_gap_ <= trw.tol
     assert not trw.converged_
     with pytest.warns(UserWarning, match="hard constraints"):
-        trw.set_params(tol=0.5).fit(colours(n_variables))
+        trw.set_params(tol=0.5).fit(colors(n_variables))
     assert trw.converged_
     assert np.isfinite(trw.log_partition_lower_)
 

@@ -6,7 +6,7 @@ import re
 import numpy as np
 import pytest
 
-from _mrf_references import brute_force, labellings
+from _mrf_references import brute_force, labelings
 from sklearn_fw.random_fields import PairwiseMRF, TRWMarginals, load_uai, save_uai
 
 # Scopes in both directions, repeated ones, a constant, a zero, and line breaks anywhere.
@@ -69,7 +69,7 @@ class TestLoad:
         mrf = load_uai(write(MIXED.replace("MARKOV", preamble)))
         assert mrf.n_states.tolist() == [2, 3, 2]
         assert mrf.edges.tolist() == [[0, 1], [1, 2]]
-        X = labellings(mrf.n_states)
+        X = labelings(mrf.n_states)
         np.testing.assert_allclose(np.exp(mrf.score(X)), [mixed_value(x) for x in X], rtol=1e-13)
         assert (mrf.score(X) == -np.inf).sum() == 2  # a hard constraint stays one
         assert mrf.constant == pytest.approx(math.log(2.5), rel=1e-15)
@@ -222,7 +222,7 @@ class TestEvidence:
 
 class TestSolution:
     @pytest.mark.parametrize("kind", ["MAP", "MPE"])
-    def test_labellings_are_read(self, kind, write):
+    def test_labelings_are_read(self, kind, write):
         for text in (f"{kind}\n3 0 2 1", f"{kind}\n1\n3 0 2 1\n"):
             labels = load_uai(write(text), "solution")
             assert labels.tolist() == [0, 2, 1]
@@ -246,7 +246,7 @@ class TestSolution:
 def test_logarithms_that_no_float_holds(number, tmp_path):
     file = tmp_path / "huge.uai.PR"
     file.write_text(f"PR\n{number}")
-    with pytest.raises(ValueError, match=r"line 2: the natural logarithm of .* is no float64"):
+    with pytest.raises(ValueError, match=r"line 2: the natural logarithm of .* is not a float64"):
         load_uai(file, "solution")
 
 

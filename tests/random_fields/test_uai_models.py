@@ -62,7 +62,7 @@ def test_a_file_that_contradicts_itself(data_file):
 
 
 @pytest.mark.slow
-def test_best_labelling_of_a_network(data_file):
+def test_best_labeling_of_a_network(data_file):
     field = conditioned(data_file, "MAP", "Promedas_12")
     given = load_uai(data_file("uai/MAP/Promedas_12.uai.MAP"), "solution")
     best = field.map("milp")

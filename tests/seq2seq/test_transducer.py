@@ -416,7 +416,7 @@ def test_torch_is_named_where_it_is_missing(monkeypatch):
         ([np.full((2, 2), np.nan)], ["ab"], ValueError, r"X\[0\] must be finite"),
         ([np.full((2, 2), 1e39)], ["ab"], ValueError, "single precision cannot: scale"),
         ([np.zeros((0, 2))], ["ab"], ValueError, r"X\[0\] is empty"),
-        ([[None]], ["a"], ValueError, r"X\[0\] holds None, which is no token"),
+        ([[None]], ["a"], ValueError, r"X\[0\] holds None, which is not a token"),
         ([[("a", 1), ("b",)]], ["ab"], ValueError, r"X\[0\] must hold as many tokens in each"),
     ],
 )

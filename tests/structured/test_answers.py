@@ -254,7 +254,7 @@ def test_nodes_with_unseen_labels_are_left_out(rng):
 def test_perfect_predictions_have_no_best_temperature(rng):
     X, y = sequences(rng, noise=0.01)
     svm = StructuredSVM("chain", C=10.0, max_iter=20, random_state=0).fit(X, y)
-    pattern = r"\(100.0 % of the 15 nodes are predicted rightly\)"
+    pattern = r"\(100.0 % of the 15 nodes are predicted correctly\)"
     with pytest.warns(UserWarning, match=pattern) as record:
         svm.calibrate(X, y)
     assert record[0].filename == __file__

@@ -37,7 +37,7 @@ def fitted(solver, p, **params):
     return StructuredSVM(p.model, solver=solver, **params).fit(p.X, p.y, p.sample_weight)
 
 
-def standardised(X):
+def standardized(X):
     return (X - X.mean(axis=0)) / X.std(axis=0)
 
 
@@ -130,7 +130,7 @@ def test_optimum_of_the_hinge(name):
 @pytest.mark.parametrize("smoother", ["l2", "entropy", None])
 def test_optimum_of_linear_svc(smoother):
     X, y = load_iris(return_X_y=True)
-    X = standardised(X)
+    X = standardized(X)
     reference = LinearSVC(
         multi_class="crammer_singer", C=1.0, fit_intercept=False, tol=1e-8, max_iter=100_000
     ).fit(X, y)
@@ -151,7 +151,7 @@ def test_optimum_of_linear_svc(smoother):
 @pytest.mark.parametrize("solver", [Casimir(), "svrg"], ids=["catalyst", "svrg"])
 def test_optimum_of_logistic_regression(solver):
     X, y = load_iris(return_X_y=True)
-    X = standardised(X)
+    X = standardized(X)
     reference = LogisticRegression(C=1.0, fit_intercept=False, tol=1e-12, max_iter=10_000).fit(X, y)
     crf = StructuredSVM(
         MulticlassModel(fit_intercept=False), surrogate="crf", solver=solver, C=1.0, tol=1e-12,

@@ -119,7 +119,7 @@ def test_units_of_edge_features_change_nothing(rng):
 
 def test_edge_features_of_a_given_C_stay_as_they_are(rng):
     X, y = rings(rng, 1 / 256)
-    with pytest.warns(UserWarning, match="at each edge, .*: features will hardly be learnt"):
+    with pytest.warns(UserWarning, match="at each edge, .*: features will hardly be learned"):
         svm = StructuredSVM(C=1.0).fit(X, y)
     assert svm.edge_feature_scale_ == 1.0
 

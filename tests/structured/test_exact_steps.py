@@ -245,7 +245,7 @@ def test_every_oracle_and_kind_of_output(name):
 
 
 def test_runner_up_equals_enumeration(rng):
-    """On forests with shared and own tables; and trying all but one labelling."""
+    """On forests with shared and own tables; and trying all but one labeling."""
     for _ in range(40):
         scores = random_scores(rng, "normal", "forest")
         forest = _forest(scores)

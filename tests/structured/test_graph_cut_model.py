@@ -1,4 +1,4 @@
-"""Graphs whose neighbours prefer to agree: objective, bounds, weights of nodes, what is refused."""
+"""Graphs whose neighbors prefer to agree: objective, bounds, weights of nodes, what is refused."""
 
 import itertools
 
@@ -113,7 +113,7 @@ def test_solvers_without_a_box_are_refused(solver, rng):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", SHAPES)
-def test_predictions_are_the_best_labellings(name, rng):
+def test_predictions_are_the_best_labelings(name, rng):
     X, y = make_graphs(rng)
     svm = StructuredSVM(GraphCutModel(), C=2.0, random_state=0).fit(X, y)
     assert type(svm.model_.default_oracle()) is GraphCut

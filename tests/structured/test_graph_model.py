@@ -303,12 +303,14 @@ def test_other_forms_of_graphs(rng):
         svm.predict(X[0])
 
 
-@pytest.mark.parametrize("factor, unlearnt", [(100.0, "tables and constants"), (0.001, "features")])
+@pytest.mark.parametrize(
+    "factor, unlearned", [(100.0, "tables and constants"), (0.001, "features")]
+)
 @pytest.mark.parametrize("make", [np.asarray, sp.csr_array])
-def test_sizes_beside_constants(rng, factor, unlearnt, make):
+def test_sizes_next_to_constants(rng, factor, unlearned, make):
     X, y = make_graphs(rng)
     X = [(make(factor * x[0]), *x[1:]) for x in X]
-    with pytest.warns(UserWarning, match=f"norm of .*: {unlearnt}.* hardly be learnt; scale"):
+    with pytest.warns(UserWarning, match=f"norm of .*: {unlearned}.* hardly be learned; scale"):
         StructuredSVM(C=1.0).fit(X, y)
 
 

@@ -23,7 +23,7 @@ def make_grids(rng, n=12, shape=(3, 4), names=("no", "yes")):
     return X, y
 
 
-def neighbours(shape, n_differ):
+def neighbors(shape, n_differ):
     """Pairs of cells and their offsets, by brute force."""
     cells = list(itertools.product(*map(range, shape)))
     for (p, a), (q, b) in itertools.product(enumerate(cells), repeat=2):
@@ -41,7 +41,7 @@ def test_edges_are_all_neighbours_by_direction(rng, size):
     assert 2 * len(model.offsets_) == size
     kinds = [pairs for pairs, _ in model.parts(X[0])[1]]
     found = {(*pair, *offset) for pairs, offset in zip(kinds, model.offsets_) for pair in pairs}
-    assert found == {(p, q, *step) for p, q, step in neighbours(shape, n_differ)}
+    assert found == {(p, q, *step) for p, q, step in neighbors(shape, n_differ)}
     assert sum(map(len, kinds)) == len(found)
 
 
@@ -63,10 +63,10 @@ def test_forms_of_data(rng):
         svm = StructuredSVM("grid", C=0.1, random_state=0).fit(form(X), form(y))
         np.testing.assert_array_equal(svm.coef_, expected.coef_)
         np.testing.assert_array_equal(svm.predict(form(X))[2], expected.predict(X)[2])
-    grey = [x[..., 0] for x in X]
+    gray = [x[..., 0] for x in X]
     one, same = (
         StructuredSVM(C=0.1, random_state=0).fit(data, y)
-        for data in (grey, [x[..., None] for x in grey])
+        for data in (gray, [x[..., None] for x in gray])
     )
     np.testing.assert_array_equal(one.coef_, same.coef_)
 

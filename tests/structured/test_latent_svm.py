@@ -1,4 +1,4 @@
-"""Hidden states: the objective against lists of all labellings, its descent, starts, answers."""
+"""Hidden states: the objective against lists of all labelings, its descent, starts, answers."""
 
 import networkx as nx
 import numpy as np
@@ -74,7 +74,7 @@ def case(name):
 
 @cases
 @pytest.mark.parametrize("n_states", [2, [1, 3]])
-def test_objective_is_that_of_all_labellings(name, n_states):
+def test_objective_is_that_of_all_labelings(name, n_states):
     model, X, y = case(name)
     svm = LatentStructuredSVM(model, n_states_per_label=n_states, C=1.0, **TIGHT).fit(X, y)
     assert svm.converged_
@@ -168,7 +168,7 @@ def test_classes_of_two_shapes():
 
 
 def test_hidden_nodes():
-    """Leaves that say the same through a node that nobody labelled."""
+    """Leaves that say the same through a node that nobody labeled."""
     X, y = stars()
     X_test, y_test = stars(seed=1)
     svm = LatentStructuredSVM(

@@ -102,7 +102,7 @@ def test_lists_of_pairs_mean_the_same(name, rng):
 def test_loss_of_two_lists():
     model = MatchingModel().initialize([GOOD], [[]])
     assert model.loss([(0, 1), (1, 0)], [[1, 0], [0, 1]]) == 0.0
-    with pytest.raises(ValueError, match="normalised loss of two lists of pairs is not defined"):
+    with pytest.raises(ValueError, match="normalized loss of two lists of pairs is not defined"):
         model.loss([(0, 1)], [(0, 0)])
     model = MatchingModel(LinkLoss(normalize=False)).initialize([GOOD], [[]])
     assert model.loss([(0, 1)], [(0, 0)]) == 4.0

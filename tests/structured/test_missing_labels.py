@@ -40,7 +40,7 @@ def case(name):
 @pytest.mark.slow
 @pytest.mark.parametrize("name", DATA)
 @pytest.mark.parametrize("n_states", [1, 2])
-def test_objective_is_that_of_all_labellings(name, n_states):
+def test_objective_is_that_of_all_labelings(name, n_states):
     model, X, y = case(name)
     svm = LatentStructuredSVM(
         model, n_states_per_label=n_states, C=1.0, solver="bcpfw", tol=1e-6, random_state=0

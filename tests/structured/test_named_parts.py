@@ -47,7 +47,7 @@ def test_a_new_name_comes_first():
         ({"oracle__max_labelings": 9}, "name the oracle first"),
         ({"solver": "bcfw", "solver__colour": 1}, "Invalid parameter 'colour' for estimator Block"),
         ({"solver": "best", "solver__sampling": "gap"}, "solver must be one of 'auto', 'bcafw'"),
-        ({"colour": 1}, "Invalid parameter 'colour' for estimator StructuredSVM"),
+        ({"color": 1}, "Invalid parameter 'color' for estimator StructuredSVM"),
     ],
     ids=str,
 )

@@ -34,7 +34,7 @@ def test_a_chain_of_costs_as_a_black_box(rng):
 
 @pytest.mark.slow
 def test_a_loss_by_value_alone(rng):
-    """Candidates are labellings of a word; their loss is known by its value alone."""
+    """Candidates are labelings of a word; their loss is known by its value alone."""
     truth, labelings = all_labelings(3, 2)[5], all_labelings(3, 2)
     X = [rng.normal(size=(8, 3)) for _ in range(6)]
 

@@ -29,7 +29,7 @@ def grid_pairs(height, width):
 
 
 class Grid(PartModel):
-    """Pixels with features, neighbours that are the more alike the less their features differ."""
+    """Pixels with features, neighbors that are the more alike the less their features differ."""
 
     edge_symmetry = "symmetric"
 
@@ -55,7 +55,7 @@ class Grid(PartModel):
 
 
 class Potts(Grid):
-    """Neighbours that lose, or gain, the same by any difference."""
+    """Neighbors that lose, or gain, the same by any difference."""
 
     edge_symmetry = "potts"
 

@@ -298,7 +298,7 @@ def test_bad_estimators():
 def test_beyond_the_end_is_refused():
     X, y = digits()
     path = regularization_path(StructuredSVM(random_state=0), X, y, eps=0.5, max_breakpoints=2)
-    with pytest.raises(ValueError, match=r"the path holds from C = 0 to .*larger C_max"):
+    with pytest.raises(ValueError, match=r"the path covers C = 0 to .*larger C_max"):
         path.coef_at(1.01 * path.end_)
     with pytest.raises(ValueError, match="C"):
         path.coef_at(0.0)
@@ -308,5 +308,5 @@ def test_beyond_the_end_is_refused():
         path.gap_at([path.values_[0], 2 * path.end_])
     late = regularization_path(StructuredSVM(random_state=0), X, y, eps=0.2, C_min=1.0, C_max=2.0)
     assert late.start_ == late.values_[0] == pytest.approx(1.0)
-    with pytest.raises(ValueError, match=r"the path holds from C = 1 to .*smaller C_min"):
+    with pytest.raises(ValueError, match=r"the path covers C = 1 to .*smaller C_min"):
         late.coef_at(0.5)

@@ -86,7 +86,7 @@ def ends(parts):
         (
             {"scoring": "accuracy"},
             ValueError,
-            "'accuracy' is no scorer of structured .*'phrase_f1'",
+            "'accuracy' is not a scorer of structured .*'phrase_f1'",
         ),
         ({"scoring": ["phrase_f1"]}, TypeError, "scoring must be one name, a callable or None"),
         ({"cv": ends((np.arange(50), np.arange(3)))}, ValueError, "fold 0 of cv .* out of bounds"),

@@ -29,7 +29,7 @@ def fitted(form="shared"):
 
 
 def enumerated(svm, x):
-    """All labellings of the nodes of x, and their scores."""
+    """All labelings of the nodes of x, and their scores."""
     answer = svm.model_.value(x, svm.coef_)
     unary, tables, edges = answer, [], []
     if isinstance(answer, tuple):
@@ -44,7 +44,7 @@ def enumerated(svm, x):
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_labellings_equal_enumeration(form):
+def test_labelings_equal_enumeration(form):
     svm, X = fitted(form), sequences(1)[0]
     outputs, scores = svm.n_best(X, 4)
     svm.temperature_ = 0.7

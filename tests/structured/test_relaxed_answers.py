@@ -48,7 +48,7 @@ def test_on_trees_the_relaxed_problem_is_the_usual_one(rng):
 
 
 def relaxed_objective(svm, X, y):
-    """The regularised mean of relaxed hinges, added up sample by sample."""
+    """The regularized mean of relaxed hinges, added up sample by sample."""
     model, total = svm.model_, 0.0
     for x, truth in zip(X, y, strict=True):
         scores = model.augment(model.scores(x, svm.coef_), truth)

@@ -303,7 +303,7 @@ def test_bounds_of_the_model():
 
 def test_time_limit():
     p = problem("chain")
-    with pytest.warns(ConvergenceWarning, match="What helps: a larger time_limit"):
+    with pytest.warns(ConvergenceWarning, match="Remedies: a larger time_limit"):
         svm = fit(p, "bcfw", tol=1e-9, time_limit=1e-9)
     assert svm.status_ == "time_limit"
     assert svm.n_iter_ == 1
@@ -362,7 +362,7 @@ def test_perceptron(name, averaging):
         (Extragradient(radius=1.0, lower_bounds=0.0), "radius and lower_bounds or upper_bounds ex"),
         (SaddlePointFrankWolfe(step_size="long"), "step_size must be one of 'fictitious', 'univer"),
         (SaddlePointFrankWolfe(step_size="fictitious", block=True), "must be 'universal' when"),
-        (BlockFrankWolfe("exact", cache=True), "'exact' has no use for a cache: set cache=False"),
+        (BlockFrankWolfe("exact", cache=True), "'exact' does not use a cache: set cache=False"),
         (BlockFrankWolfe("exact", step_size="universal"), "is defined for variant='fw' only"),
         (BlockFrankWolfe("pairwise", sampling="active"), "is defined for variant='exact' only"),
     ],

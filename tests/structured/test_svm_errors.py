@@ -107,7 +107,7 @@ def test_oracle_worse_than_the_truth(words):
     assert isinstance(svm.oracle_, CheckedOracle)
     assert svm.dual_gap_ >= 0
     assert np.all(svm.block_gaps_ >= 0)
-    with pytest.warns(RuntimeWarning, match="dual_gap_ is no certificate"):
+    with pytest.warns(RuntimeWarning, match="dual_gap_ is not a certificate"):
         StructuredSVM(AlwaysFirst(), max_iter=2, random_state=0).fit(*candidates())
 
 

@@ -67,7 +67,7 @@ def test_convergence_warning(words):
     share = svm.dual_gap_ / svm.objective_
     assert (
         f"the duality gap is {svm.dual_gap_:.3g}, {share:.2g} of the objective, more than "
-        f"tol=1e-09. What helps: max_iter above 2"
+        f"tol=1e-09. Remedies: max_iter above 2"
     ) in str(caught[0].message)
     assert caught[0].filename == __file__
     assert svm.status_ == "max_iter"

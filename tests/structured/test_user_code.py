@@ -122,7 +122,7 @@ def test_answers_of_oracles_in_other_families(name):
         ("top_k", lambda a: (a[0] + 1.0, a[1]), "returned value"),
         ("top_k", lambda a: (a[0] * np.nan, a[1]), "must be finite"),
         ("top_k", lambda a: (a[0][::-1], a[1][::-1]), "descending order"),
-        ("top_k", lambda a: (a[0][[0, 0]], a[1][[0, 0]]), "different labellings"),
+        ("top_k", lambda a: (a[0][[0, 0]], a[1][[0, 0]]), "different labelings"),
         ("top_k", lambda a: (a[0][:0], a[1][:0]), "at least one"),
         ("marginals", lambda a: a[0], "must return a tuple"),
         ("marginals", lambda a: (a[0][:-1], *a[1:]), "node marginals .* must have shape"),

@@ -1,6 +1,6 @@
 """Atomic operations on elements of arrays that several threads share (numba has none for CPUs).
 
-Each has a twin in plain Python, which takes its place where NUMBA_DISABLE_JIT is set.
+Each has an implementation in plain Python, used where NUMBA_DISABLE_JIT is set.
 
 Relaxed ("monotonic") ordering: an operation on one element is indivisible, and nothing is promised
 about the order in which other threads see different elements. The methods here need no more, since
@@ -18,7 +18,7 @@ from .._jit import intrinsic
 
 ORDERING = "monotonic"
 
-_lock = threading.Lock()  # of the plain twins: Python may change threads between any two steps
+_lock = threading.Lock()  # of the plain versions: Python may change threads between any two steps
 
 
 def _pointer(context, builder, signature, args):

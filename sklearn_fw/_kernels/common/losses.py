@@ -31,7 +31,7 @@ EPSILON_INSENSITIVE = 9  # max(0, |r| - epsilon); its slope at both kinks is 0
 # Slopes outside the domain of a conjugate by no more than rounding count as its edge.
 TOLERANCE = 1e-12
 
-# What a user's loss is asked for.
+# What is computed by a user's loss.
 VALUE, SLOPE = 0, 1
 
 
@@ -44,7 +44,7 @@ class Formula(NamedTuple):
 
 
 class PythonCall(types.WrapperAddressProtocol):
-    """A function of a user; subclasses say what it returns and takes.
+    """A function of a user; subclasses define its result and arguments.
 
     An exception cannot pass through compiled code: it is kept in ``error``, and from then on the
     function answers with ``failed`` at once. Who runs the kernel asks `check` afterwards.
@@ -267,7 +267,7 @@ def _prox_log(m, t, x):
 
 @inner
 def _prox_by_slopes(call, y, b, t):
-    """The prox of a loss whose slopes are asked for: the rule of false position (Illinois)."""
+    """The prox of a loss from calls of its slope: the rule of false position (Illinois)."""
     at_b = t * call(SLOPE, y, b)
     # The slope of a convex loss never falls: the step from b goes too far, if anywhere.
     near, near_gap = b, at_b
@@ -375,7 +375,7 @@ def softmax_loss(y, z, weight, slopes):
 
 @inner
 def softmax_conjugate(y, s):
-    """Conjugate sum_k p_k log p_k with p = s + onehot(y); infinite where p is no distribution."""
+    """Conjugate sum_k p_k log p_k with p = s + onehot(y); infinite where p is not one."""
     label = int(y)
     total = 0.0
     for k in range(s.size):

@@ -33,7 +33,7 @@ def prox_separable(u, step, l1, l2, lower, upper):
 def prox_group(code, group, step, weight, params, u, work):
     """Replace the values u of a group by their prox.
 
-    ``group`` is its number, ``weight`` its weight (negative: not penalised, whatever the code), and
+    ``group`` is its number, ``weight`` its weight (negative: not penalized, whatever the code), and
     ``work`` scratch memory at least as long as u.
     """
     if code == FREE or weight < 0.0:

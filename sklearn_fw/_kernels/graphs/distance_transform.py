@@ -20,7 +20,7 @@ def _transform_line(f, square, linear, anchor, out, apex, height, start):
 
     With u = p + anchor that is ``linear u + max_q (f[q] - linear q) - square (q - u)^2``; parabola
     ``apex[k]`` is the highest from u = ``start[k]`` on. No ``square`` is too small for this: where
-    it vanishes beside the heights, intersections are at infinity and never reached.
+    it vanishes next to the heights, intersections are at infinity and never reached.
     """
     n, last = f.size, -1
     for q in range(n):

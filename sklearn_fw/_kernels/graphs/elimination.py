@@ -3,7 +3,7 @@
 Node v leaves through its bucket: the table of everything that joins v to its *scope*, the neighbors
 that v has left then, fill edges included. Its *message* is the maximum or the sum of this table
 over the states of v, and enters the bucket of the scope's node that leaves next, its parent.
-Walking the buckets back turns messages into max-marginals, marginals, a best labeling or samples.
+Walking the buckets back turns messages into max-marginals, marginals, a MAP labeling or samples.
 
 Tables are built for one state of v at a time, from the fast end of the scope to the slow one: a
 table on the first j nodes is repeated for every state of node j. All of it costs about twice its
@@ -49,7 +49,7 @@ def _gather(plan, b, unary, edges, edge_table, tables, mode, own, gains):
         n_others = plan.size[u]
         block = gains[here : here + n_states * n_others]
         here += block.size
-        for k in range(n_states):  # what tables say of forbidden states must not set the scale
+        for k in range(n_states):  # entries of forbidden states must not set the scale
             for a in range(n_others):
                 gone = unary[v, k] == -np.inf or unary[u, a] == -np.inf
                 block[k * n_others + a] = -np.inf if gone else 0.0
@@ -71,7 +71,7 @@ def _gather(plan, b, unary, edges, edge_table, tables, mode, own, gains):
 def _walk(table, part, extent, stride, turn, action):
     """Combine each entry of a table with the entry of a part of it that it belongs to.
 
-    ``extent`` and ``stride`` say how, as `Plan` tells; ``turn`` is scratch.
+    ``extent`` and ``stride`` are those of `Plan`; ``turn`` is scratch.
     """
     # The two fastest blocks are walked together: where the part lacks the first places, its numbers
     # are repeated in runs of two or three, which are too short for loops of their own.
@@ -349,7 +349,7 @@ def downward(
 
 @njit
 def choose(plan, unary, edges, edge_table, tables, mode, messages, uniforms, labels):
-    """Best labeling (mode MAX, lowest states on ties) or random labelings, after `upward`.
+    """MAP labeling (mode MAX, lowest states on ties) or random labelings, after `upward`.
 
     ``labels`` (n_samples, n_nodes) receives them, ``uniforms`` (n_samples, n_nodes) are random
     numbers in [0, 1), not used for maxima. Given the states of its scope, a node has one number

@@ -23,7 +23,7 @@ class Words(NamedTuple):
 
 
 class Values(NamedTuple):
-    """Property values of the entities of one side; ``values`` are rows of the words beside it."""
+    """Property values of the entities of one side; ``values`` index rows of the words."""
 
     indptr: np.ndarray
     properties: np.ndarray
@@ -101,7 +101,7 @@ def property_similarity(values1, words1, i, values2, words2, j, smoothing):
 
 @inner
 def static_scores(keys, n2, text, beta, smoothing, out):
-    """(1 - beta) string + beta prop of many pairs (calls with so many arrays are slow).
+    """(1 - beta) string + beta prop of many pairs (calls with many arrays are slow).
 
     ``text`` holds labels, values and words; the key of (i, j) is ``i * n2 + j``.
     """

@@ -1,4 +1,4 @@
-"""Iterated local search for best labelings of any graph, with trees as neighborhoods.
+"""Iterated local search for MAP labelings of any graph, with trees as neighborhoods.
 
 The arrays of a graph are those of `message_passing.py`. Where potentials are ``-inf`` they must
 have been replaced by large finite penalties: sums are kept up to date by differences here.
@@ -12,8 +12,8 @@ from ..common.random import next_below
 DOUBLINGS = 6
 KICK = 2**DOUBLINGS  # most nodes that get random states at once
 REACH = 8  # times as many nodes, and some more, are optimized after that,
-REPAIRS = 2  # so many times
-PASS_OVER = 8  # one of so many neighbors stays outside of a tree that it could belong to
+REPAIRS = 2  # this many times
+PASS_OVER = 8  # one of this many neighbors stays outside of a tree that it could belong to
 
 
 @njit

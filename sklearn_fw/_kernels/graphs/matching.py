@@ -7,7 +7,7 @@ of any sign), the nearest point to p is
     z = max(p - u_j - v_k, 0)       Euclidean,
     z = exp(p - u_j - v_k)          ``entropic``: in relative entropy, to exp(p).
 
-Rows are always exact: u is the best one for the present v. What remains is a convex function of v
+Rows are always exact: u is the best one for the present v. That leaves a convex function of v
 with gradient 1 - (column sums), whose Hessian is the Laplacian of a graph with the columns as
 nodes: two columns are joined through every row that both have a share of, and a column is joined to
 the ground through rows whose sum is free. Mass that leaves one column then enters others.

@@ -24,7 +24,7 @@ from .._jit import inner, njit
 
 # Sides of a node.
 FREE, SOURCE, SINK = -1, 0, 1
-# Parents that are no arcs.
+# Parents that are not arcs.
 ROOT, ORPHAN = -1, -2
 
 

@@ -92,7 +92,7 @@ def choose_states(cost, offsets, order, n_before, one, chosen):
 
     ``cost`` (n, 2) is that of each candidate in the first and in the second state; clip n has the
     candidates ``offsets[n]`` to ``offsets[n + 1]``. ``order`` lists those of a clip by their ends,
-    and ``n_before`` says for each of this list how many end before it starts. Chosen candidates are
+    and ``n_before`` counts for each of this list those that end before it starts. Chosen ones are
     disjoint, those in the first state come before those in the second, and there is one of each, or
     at least one. ``chosen`` receives -1 for none, 0 or 1.
     """

@@ -1,4 +1,4 @@
-"""Edit distances, also of many endings of sequences that begin alike, and overlap of n-grams."""
+"""Edit distances, also of many endings of one prefix, and overlap of n-grams."""
 
 import numpy as np
 

@@ -43,7 +43,7 @@ def _walk_back(edges, edge_table, tables, messages, kept, labels):
 
 @njit
 def tree_argmax(scores, edges, edge_table, tables, labels, messages):
-    """Best labeling by max-product; ties go to the lower state.
+    """MAP labeling by max-product; ties go to the lower state.
 
     ``labels`` (n_nodes,) receives it; ``messages`` (>= n_nodes + 1, n_states) is overwritten.
     Returns its score. Cost: n_edges * n_states^2.
@@ -192,7 +192,7 @@ def _offer(pool, first, last, loss, origin, place, state):
 
 @njit
 def tree_departures(edges, edge_table, tables, messages, limit, losses, labels):
-    """The best labelings, after `tree_argmax` has left the first one in ``labels[0]``.
+    """The top labelings, after `tree_argmax` has left the first one in ``labels[0]``.
 
     ``labels`` (k, n_nodes) receives the others and ``losses`` (k,) what they lack of the first one,
     ascending; only those that lack less than ``limit`` are looked for. Returns how many there are.
@@ -269,7 +269,7 @@ def _from_the_roots(edges, edge_table, n_nodes):
 
 @njit
 def tree_top_k(scores, edges, edge_table, tables, k):
-    """The k best labelings in descending order: (values (m,), labels (m, n_nodes)), m <= k.
+    """The top k labelings in descending order: (values (m,), labels (m, n_nodes)), m <= k.
 
     Costs what `tree_argmax` and `tree_departures` cost.
     """
@@ -287,7 +287,7 @@ def tree_top_k(scores, edges, edge_table, tables, k):
 
 @njit
 def enumerate_argmax(scores, edges, edge_table, tables, labels, but=-1):
-    """Best labeling of any graph by trying all n_states^n_nodes of them; first one on ties.
+    """MAP labeling of any graph by trying all n_states^n_nodes of them; first one on ties.
 
     ``but`` is the number, in lexicographic order, of one that is not tried.
     """

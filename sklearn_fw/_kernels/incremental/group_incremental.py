@@ -21,7 +21,7 @@ from ..common.prox import PYTHON, prox_group
 from ..common.rows import entry, extent, fetch_ahead
 from .incremental import gamma_of, proximal, weight_of
 
-ELEMENTWISE = -1  # code of groups whose entries are penalised one by one
+ELEMENTWISE = -1  # code of groups whose entries are penalized one by one
 
 
 class Groups(NamedTuple):
@@ -89,7 +89,7 @@ def differentiate(target, i, z, g):
 def prox(groups, separable, group, steps, u, work, call):
     """Prox of one group in place; ``call`` is the compiled face of a user's Python method.
 
-    The columns of a group have the same step unless they are penalised one by one.
+    The columns of a group have the same step unless they are penalized one by one.
     """
     first, last = groups.start[group], groups.start[group + 1]
     n_outputs = u.size // (last - first)

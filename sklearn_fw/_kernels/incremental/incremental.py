@@ -197,7 +197,7 @@ def share_sums(state, me, team):
             state[first + h, SUM + worker] = team.published[worker, 1, h]
 
 
-SHORT = 6  # so many repetitions cost less than the logarithms of the closed form
+SHORT = 6  # this many repetitions cost less than the logarithms of the closed form
 
 
 @njit

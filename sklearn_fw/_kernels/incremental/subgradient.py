@@ -18,7 +18,7 @@ A, B, C, SQUARE = 0, 1, 2, 3  # places in the state
 
 # Below this a factor is multiplied out, long before it underflows.
 SMALL = 1e-100
-# So many times the factor a, c leaves as many digits fewer to the average, a difference then.
+# This many times the factor a, c leaves as many digits fewer to the average, a difference then.
 FAR = 1e4
 
 

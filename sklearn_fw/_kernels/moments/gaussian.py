@@ -182,10 +182,10 @@ def propagate_boxes(prior, mean, lower, upper, fraction, tau, nu, damping, tol, 
     """
     n_iter = np.zeros(len(mean), np.int64)
     for r in range(len(mean)):
-        cov, centre = prior.copy(), mean[r].copy()
+        cov, center = prior.copy(), mean[r].copy()
         for _ in range(max_iter):
             change[r] = interval_sweep(
-                cov, centre, lower[r], upper[r], fraction, tau[r], nu[r], damping
+                cov, center, lower[r], upper[r], fraction, tau[r], nu[r], damping
             )
             n_iter[r] += 1
             if not change[r] > tol:

@@ -1,4 +1,4 @@
-"""What plain passes ask of one block of parts: values, directions, moves.
+"""Primitives of plain passes on one block of parts: values, directions, moves.
 
 Directions are differences of marginals, nodes (n_nodes, n_states) and tables (n_tables *
 n_states^2,), of any two points of a block.

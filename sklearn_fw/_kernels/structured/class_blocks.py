@@ -3,7 +3,7 @@
 Where an output is one class, part marginals are dual variables, and the dual as a function of one
 block is, up to a constant and with ``a = p |x|^2 / lam``,
 
-    p (<g, mu'> - a / 2 |mu' - mu|^2),        g_k = H_i(k) at the weights of the moment
+    p (<g, mu'> - a / 2 |mu' - mu|^2),        g_k = H_i(k) at the current weights
 
 whose maximizer over the simplex is the projection of ``mu + g / a`` (Crammer and Singer, 2001; in
 this order of visits Keerthi et al., KDD 2008). Under bounds on w it is a minorant of the dual, so

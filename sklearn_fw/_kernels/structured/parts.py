@@ -231,7 +231,7 @@ def current_value(parts, marginals, w, i, scratch):
 
 @inner
 def block_argmax(exhaustive, parts, w, i, zero_one_cost, scratch):
-    """The exact oracle: best labeling under `block_scores`, into ``scratch.labels``.
+    """The exact oracle: MAP labeling under `block_scores`, into ``scratch.labels``.
 
     Every labeling but the truth gets ``zero_one_cost`` on top. Returns the value.
     """

@@ -29,7 +29,7 @@ class Smoother(NamedTuple):
     n_best: int  # outputs that count at most; doubled up to the limit until the last counts nothing
     limit: int
     loss_weight: float  # of the task loss in H_i; 1 but for other losses than the hinge
-    exact: bool  # whether the maximum is asked for besides the smoothed one
+    exact: bool  # whether to compute the maximum, too
 
 
 class Point(NamedTuple):
@@ -66,7 +66,7 @@ def _mix_best(parts, w, i, smoother, scratch, point):
     """Smoothed maximum of H_i over the best outputs, for forests without a cost of whole outputs.
 
     Returns the smoothed and the plain maximum, the expected loss, whether the last output counts,
-    and how often best outputs were asked for.
+    and the number of calls for best outputs.
     """
     mu, n_best, n_calls = smoother.mu, smoother.n_best, 1
     oracle = scratch.oracle

@@ -148,7 +148,7 @@ FEW = 2**14
 
 
 def is_negligible(error, parts, value):
-    """Whether an error is small beside the value of an answer, or beside the smallest score."""
+    """Whether an error is small relative to the value of an answer, or to the smallest score."""
     if error <= NEGLIGIBLE * abs(value) < np.inf:
         return True
     sizes = np.concatenate([np.abs(part).ravel() for part in parts])

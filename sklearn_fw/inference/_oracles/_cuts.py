@@ -20,10 +20,10 @@ OFF_DIAGONAL = [0, 1], [1, 0]
 
 
 class QPBO(GraphOracle):
-    """Good labeling and upper bound for two states and edges of any kind, by roof duality.
+    """Approximate MAP inference with a bound for two states, by roof duality (QPBO).
 
     Maximizes the score of `PairwiseScores` over the linear program on the local polytope, where
-    each node is labeled or half in each state. Labels found there are those of a best labeling, so
+    each node is labeled or half in each state. Labels found there are those of a MAP labeling, so
     the answer is exact if no node is left half. Choose it when some edges are not attractive, which
     `GraphCut` requires.
 
@@ -96,7 +96,7 @@ def half_integral(scores):
 
 
 def roof_dual(form, edges):
-    """Labels that some best labeling has, -1 where none is known, and twice the cut's capacity.
+    """Labels of some MAP labeling, -1 where none is known, and twice the cut's capacity.
 
     Node ``n_nodes + t`` stands for the opposite of node ``t``, and each edge is there twice: from
     ``a`` to the node that stands for ``y``, and from the opposite of this node to that of ``a``.
@@ -263,7 +263,7 @@ def _filled(own, other):
 
 
 class GraphCut(GraphOracle, RankingOracle):
-    """Best labeling of a graph with two states whose edges are attractive, by a minimum cut.
+    """MAP inference on graphs with two states and attractive edges, by a minimum cut.
 
     Maximizes the score of `PairwiseScores` exactly, cycles or not, if for the table ``t`` of every
     edge::
@@ -287,7 +287,7 @@ class GraphCut(GraphOracle, RankingOracle):
     -----
     The score is the capacity of all arcs less that of a cut between source and sink [1]_; the flow
     has real capacities in double precision [2]_. Time at worst ``n_nodes^2 * n_edges``, in practice
-    a little more than linear; memory linear. Of several best labelings the one with most nodes in
+    a little more than linear; memory linear. Among equal labelings the one with most nodes in
     state 0 is returned. In `max_marginals`, the flip of a node costs as much as its neighborhood is
     large [3]_. `top_k` divides all others by the first node where they differ [4]_: k cuts and k
     times as many flips as nodes.
@@ -414,7 +414,7 @@ class Cut(NamedTuple):
 
 
 class CutMoves(GraphOracle):
-    """Good labeling of any graph by minimum cuts: alpha-expansion and alpha-beta swap.
+    """Approximate MAP inference by minimum cuts: alpha-expansion and alpha-beta swap.
 
     Increases the score of `PairwiseScores`: an expansion lets any set of nodes change to the state
     alpha at once, a swap gives each node that has one of two states the better of both. Choose it
@@ -425,7 +425,7 @@ class CutMoves(GraphOracle):
     ----------
     move : {"expansion", "swap"}, default="expansion"
         Expansions are larger, and a round has fewer. Swaps are for tables that prefer equal states
-        but are no metric, as truncated squares.
+        but are not a metric, as truncated squares.
     max_iter : int, default=100
         Largest number of rounds through all states, or pairs of them; three to six are usual.
 
@@ -438,7 +438,7 @@ class CutMoves(GraphOracle):
     -----
     The best move is a minimum cut for expansions if ``-t`` is a metric for the table ``t`` of every
     edge, as of Potts and truncated linear scores; in Potts scores a local optimum then loses at
-    most twice what the best labeling loses on its edges [1]_. For swaps it is one if ``t[a, a] +
+    most twice what the optimum loses on its edges [1]_. For swaps it is one if ``t[a, a] +
     t[b, b] >= t[a, b] + t[b, a]``. Elsewhere the move is made by roof duality [2]_, and undecided
     nodes keep their state.
 

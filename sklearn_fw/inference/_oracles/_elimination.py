@@ -12,7 +12,7 @@ from ..._core.packed import starts_of
 from ..._core.scores import arrays_of, check_sums, expect_scores
 from ..._kernels import lazy
 from ._adjacency import PlanCache, count_states
-from ._exact import GibbsInference, normalised
+from ._exact import GibbsInference, normalized
 
 elimination_plan = lazy("graphs.elimination_plan")
 elimination = lazy("graphs.elimination")
@@ -132,7 +132,7 @@ def _plan_of(edges, *sizes):
 
 
 class Elimination(GibbsInference):
-    """Best labeling of any graph of small tree-width, by bucket elimination.
+    """MAP inference on graphs of small tree-width, by bucket elimination.
 
     Maximizes the score of `PairwiseScores` exactly, and sums over the Gibbs distribution ``p(y)`` ~
     ``exp(score(y))`` as the junction-tree algorithm does. Choose it for graphs with cycles that are
@@ -159,7 +159,7 @@ class Elimination(GibbsInference):
     spans more than a factor of e^600.
 
     `top_k` divides the labelings into parts by max-marginals [2]_: up to two calls of
-    `max_marginals` and one of `argmax` for each of the k. Of several best labelings the node that
+    `max_marginals` and one of `argmax` for each of the k. Among equal labelings the node that
     leaves last takes its lowest state, then the one before it, and so on. A call raises a
     TimeoutError when `time_left` ends.
 
@@ -262,7 +262,7 @@ class Walk:
         self.plan, self._problem, self._given = plan, (plan, *arrays), given
 
     def up(self, mode):
-        """The value of an elimination; NaN says that this mode cannot."""
+        """The value of an elimination; NaN where this mode fails."""
         plan, self.mode = self.plan, mode
         self.messages, scales = np.empty(plan.message_start[-1]), np.empty((2, len(plan.order)))
         self._scales = scales
@@ -343,7 +343,7 @@ class FactorElimination:
             back = walk.messages[:start]
             is_product = walk.mode == elimination.PRODUCT
             belief = forth * back if is_product else np.exp(forth + back)
-        return normalised(node[: self.n_nodes], "states"), self._unload(belief), value
+        return normalized(node[: self.n_nodes], "states"), self._unload(belief), value
 
     def argmax(self):
         """(labels, value), one of the best; -inf if nothing is allowed."""

@@ -15,7 +15,7 @@ PROBABILITY = 1e-9  # by which sums of probabilities may differ from one by roun
 
 
 class RankingOracle(Oracle):
-    """Max-marginals and k best labelings, from the hook ``_maxima(scores)`` of a subclass."""
+    """Max-marginals and top-k labelings, from the hook ``_maxima(scores)`` of a subclass."""
 
     def max_marginals(self, scores):
         """Best score that a labeling can have for each state of each node.
@@ -34,7 +34,7 @@ class RankingOracle(Oracle):
         return self._maxima(scores)
 
     def top_k(self, scores, k):
-        """The k best labelings, best first.
+        """Compute the k labelings of highest score, best first.
 
         Parameters
         ----------
@@ -54,7 +54,7 @@ class RankingOracle(Oracle):
 
 
 class GibbsInference(RankingOracle):
-    """Marginals, max-marginals, samples and k best labelings, from three hooks of a subclass.
+    """Marginals, max-marginals, samples and top-k labelings, from three hooks of a subclass.
 
     The others are ``_sums(scores, marginals) -> (node, edge, log_partition)``, where node and edge
     may be None unless ``marginals``, and ``_draws(scores, uniforms) -> (labels, log_partition)``
@@ -82,7 +82,7 @@ class GibbsInference(RankingOracle):
         expect_scores(scores)
         node, edge, log_partition = self._sums(scores, marginals=True)
         _some(log_partition)
-        return normalised(node, "states"), normalised(edge, "pairs"), log_partition
+        return normalized(node, "states"), normalized(edge, "pairs"), log_partition
 
     def log_partition(self, scores):
         """Logarithm of the sum of ``exp(score(y))``, ``-inf`` if nothing is allowed.
@@ -120,11 +120,11 @@ class GibbsInference(RankingOracle):
 
 def _some(log_partition):
     if log_partition == -math.inf:
-        raise ValueError("every labelling is forbidden: there is no distribution to speak of")
+        raise ValueError("every labeling is forbidden, so the scores define no distribution")
     return log_partition
 
 
-def normalised(probabilities, what):
+def normalized(probabilities, what):
     """Probabilities that sum to one in each block; exact up to rounding where they did not.
 
     Scores that are 1e16 times as large as others swallow those in sums, but not in differences.
@@ -141,7 +141,7 @@ def normalised(probabilities, what):
 
 
 class Enumeration(GibbsInference):
-    """Best labeling of any small graph, by trying all labelings.
+    """MAP inference on small graphs, by trying all labelings.
 
     Maximizes the score of `PairwiseScores` exactly, and sums over the Gibbs distribution ``p(y)`` ~
     ``exp(score(y))``. Choose it for a handful of nodes, and as the reference of other oracles.
@@ -160,7 +160,7 @@ class Enumeration(GibbsInference):
     Notes
     -----
     Time ``n_states ** n_nodes * (n_nodes + n_edges)``; everything but `argmax` also needs 16 bytes
-    for each labeling. Of several best labelings the lexicographically first is returned, and it
+    for each labeling. Among equal labelings the lexicographically first is returned, and it
     comes first among equal ones of `top_k`.
 
     Examples
@@ -236,7 +236,7 @@ class Enumeration(GibbsInference):
         if n_labelings > limit:
             raise ValueError(
                 f"{n_states} states on {n_nodes} nodes have more than "
-                f"max_labelings={limit} labellings; raise max_labelings, or use "
+                f"max_labelings={limit} labelings; raise max_labelings, or use "
                 f"TreeMaxProduct() or Viterbi() if the graph has no cycle, else Elimination()"
             )
         return n_labelings

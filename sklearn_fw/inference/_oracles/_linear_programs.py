@@ -198,7 +198,7 @@ def solve_integers(cost, n_integers, largest, matrix, sums, seconds, gap=0.0):
 
 
 class MILP(GraphOracle):
-    """Best labeling of any small graph, by mixed-integer linear programming.
+    """MAP inference on small graphs, by mixed-integer linear programming.
 
     Maximizes the score of `PairwiseScores` over the integral points of the local polytope::
 
@@ -206,7 +206,7 @@ class MILP(GraphOracle):
         subject to  sum mu_t = 1, mu_e 1 = mu_a, mu_e^T 1 = mu_b, mu >= 0, mu_t integral
 
     Choose it for graphs with cycles and up to some hundred nodes where the answer must be
-    certified. With a time limit the best labeling found so far comes with a bound.
+    certified. With a time limit it returns the incumbent with a bound.
 
     Parameters
     ----------
@@ -293,7 +293,7 @@ class MILP(GraphOracle):
 
 
 class LPRelaxation(GraphOracle):
-    """Upper bound, fractional optimum and a rounded labeling, by linear programming.
+    """LP relaxation of MAP inference: bound, fractional optimum, rounded labeling.
 
     Maximizes the score of `PairwiseScores` over the local polytope: marginals of nodes and edges
     that agree with each other, whether or not there is a distribution that has them::
@@ -302,7 +302,7 @@ class LPRelaxation(GraphOracle):
         subject to  sum mu_t = 1, mu_e 1 = mu_a, mu_e^T 1 = mu_b, mu >= 0
 
     The answer is exact if the optimum is integral, as on every graph without cycles. Choose it for
-    a bound in predictable time, or for `vertex`, the linear oracle over the local polytope.
+    a bound in predictable time, or for `vertex`, a linear minimization oracle.
 
     Parameters
     ----------
@@ -394,13 +394,13 @@ class LPRelaxation(GraphOracle):
         solution = self._solve(scores)
         if solution is None:
             raise ValueError(
-                "every labelling is forbidden: the local polytope has no vertex without a state "
+                "every labeling is forbidden: the local polytope has no vertex without a state "
                 "or pair of score -inf"
             )
         node, edge, bound, _ = solution
         edge = agreeing(edge, node, scores.edges)
         edge[scores.pairwise == -np.inf] = 0.0
-        # What is forbidden has no mass, and a product of both is no number.
+        # What is forbidden has no mass, and a product of both is NaN.
         parts = (scores.unary, node), (scores.pairwise, edge)
         value = sum(float(score[mass > 0.0] @ mass[mass > 0.0]) for score, mass in parts)
         return node, edge, value, max(value, bound)
@@ -445,7 +445,7 @@ LARGEST_INTEGER = 2.0**53
 
 
 class Toulbar2(GraphOracle):
-    """Best labeling of any graph, by the branch and bound of toulbar2.
+    """MAP inference on any graph, by the branch and bound of toulbar2.
 
     Maximizes the score of `PairwiseScores`, rounded to a number of decimals. Choose it for graphs
     with cycles and up to some hundred nodes where the answer must be certified: it is mostly much

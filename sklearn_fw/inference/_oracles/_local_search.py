@@ -14,10 +14,10 @@ local_search = lazy("graphs.local_search")
 
 
 class ICM(GraphOracle):
-    """Good labeling of any graph in very little time, by iterated conditional modes.
+    """Fast approximate MAP inference by iterated conditional modes.
 
     Increases the score of `PairwiseScores` by giving each node in turn the best state given its
-    neighbors, until none changes: a local maximum, often far from the best labeling. Choose it to
+    neighbors, until none changes: a local maximum, often far from the optimum. Choose it to
     improve a good labeling.
 
     Parameters
@@ -75,32 +75,32 @@ LARGEST_TABLE = 2**16  # of the elimination that joins labelings
 MOST = 9  # labelings at once, or codes of what they agree on would leave 64 bits
 
 
-def fuse(scores, labellings):
-    """The best labeling that has the states of one of the given ones at each cluster of nodes.
+def fuse(scores, labelings):
+    """The labeling of highest score with the states of a given one at each cluster of nodes.
 
     Clusters are connected nodes at which the same labelings agree (Houdayer and Martin, 2001).
-    ``labellings`` (m, n_nodes), at most `MOST`, stand best first; the last ones are left out where
+    ``labelings`` (m, n_nodes), at most `MOST`, stand best first; the last ones are left out where
     clusters are joined too densely to eliminate.
     """
     oracle = Elimination(LARGEST_TABLE)
-    while len(labellings) > 1:
-        reduced, pick, cluster = _clusters(scores, labellings)
+    while len(labelings) > 1:
+        reduced, pick, cluster = _clusters(scores, labelings)
         if np.isfinite(oracle.cost(reduced)):
             chosen = pick[np.arange(len(pick)), oracle.argmax(reduced)[0]]
-            return labellings[chosen[cluster], np.arange(scores.n_nodes)]
-        labellings = labellings[: (2 * len(labellings) + 2) // 3 if len(labellings) > 3 else 2]
-    return labellings[0]
+            return labelings[chosen[cluster], np.arange(scores.n_nodes)]
+        labelings = labelings[: (2 * len(labelings) + 2) // 3 if len(labelings) > 3 else 2]
+    return labelings[0]
 
 
-def _clusters(scores, labellings):
+def _clusters(scores, labelings):
     """Scores of clusters, the labeling that each of their states stands for, cluster of nodes."""
     from scipy.sparse import csr_array
     from scipy.sparse.csgraph import connected_components
 
-    m, n = labellings.shape
+    m, n = labelings.shape
     ends, edge = scores.edges, np.arange(scores.n_edges)
     # Of each labeling the first one that has the same state at a node.
-    first = (labellings[:, None] == labellings).argmax(axis=0)
+    first = (labelings[:, None] == labelings).argmax(axis=0)
     code = np.int64(m) ** np.arange(m) @ first
     inside = code[ends[:, 0]] == code[ends[:, 1]]
     low, high = ends[inside].T
@@ -115,7 +115,7 @@ def _clusters(scores, labellings):
     pick, absent = pick[:, :width], np.arange(width) >= own.sum(axis=0)[:, None]
 
     unary = np.empty((n_clusters, m))
-    for k, labels in enumerate(labellings):
+    for k, labels in enumerate(labelings):
         states = labels[ends]
         unary[:, k] = np.bincount(cluster, scores.unary[np.arange(n), labels], n_clusters)
         gain = scores.pairwise[edge[inside], states[inside, 0], states[inside, 1]]
@@ -124,8 +124,8 @@ def _clusters(scores, labellings):
     unary[absent] = -np.inf
     outside = edge[~inside]
     a, b = ends[outside].T
-    states_a = labellings[pick[cluster[a]].T, a].T[:, :, None]
-    states_b = labellings[pick[cluster[b]].T, b].T[:, None, :]
+    states_a = labelings[pick[cluster[a]].T, a].T[:, :, None]
+    states_b = labelings[pick[cluster[b]].T, b].T[:, None, :]
     pairwise = scores.pairwise[outside[:, None, None], states_a, states_b]
     edges = np.column_stack([cluster[a], cluster[b]]).astype(np.int64)
     return PairwiseScores._view(unary, pairwise, edges), pick, cluster
@@ -140,7 +140,7 @@ RUN_PER_NODE, SHORTEST_RUN, FEWEST_RUNS = 1.25, 400, 4
 
 
 class IteratedLocalSearch(GraphOracle):
-    """Good labeling of any graph by kicks and repairs, between `ICM` and exhaustive search.
+    """Approximate MAP inference by iterated local search with random kicks.
 
     Increases the score of `PairwiseScores`: some neighboring nodes get random states, then random
     trees around them, hundreds of nodes, take their best states given all others; the change stays
@@ -167,7 +167,7 @@ class IteratedLocalSearch(GraphOracle):
     Notes
     -----
     A round takes time in proportion to n_states^2 and to the edges of some trees of 10 to 500 nodes
-    [1]_ [2]_. Eight runs and the best labeling before them are joined: connected nodes at which the
+    [1]_ [2]_. Eight runs and the incumbent before them are joined: connected nodes at which the
     same of them agree become one node [3]_, and elimination chooses their states, in tables of at
     most 65,536 numbers. Forbidden states and pairs count as more than all scores together; the
     answer is never worse than ``start``.

@@ -17,7 +17,7 @@ message_passing = lazy("graphs.message_passing")
 
 
 class TRWS(GraphOracle):
-    """Good labeling of any graph with a bound, by sequential tree-reweighted message passing.
+    """Approximate MAP inference with a bound, by sequential tree-reweighted messages.
 
     Maximizes the score of `PairwiseScores` approximately, and minimizes a bound on the score of
     every labeling: the dual of the linear relaxation over the local polytope. Choose it for graphs
@@ -53,7 +53,7 @@ class TRWS(GraphOracle):
     ----------
     .. [1] V. Kolmogorov, "Convergent tree-reweighted message passing for energy minimization", IEEE
        TPAMI 28(10), 1568-1583, 2006: its implementation with monotonic chains. Messages are not
-       normalised here, which changes nothing but makes the bound the sum of the nodes' maxima.
+       normalized here, which changes nothing but makes the bound the sum of the nodes' maxima.
     .. [2] M. J. Wainwright, T. S. Jaakkola and A. S. Willsky, "MAP estimation via agreement on
        trees: message-passing and linear programming", IEEE TIT 51(11), 3697-3717, 2005.
 
@@ -145,10 +145,10 @@ class Relaxation:
         self.bound = np.inf
 
     def copy(self):
-        twin = copy.copy(self)
-        twin.unary, twin.bounds = self.unary.copy(), self.bounds.copy()
-        twin._messages, twin._tops = self._messages.copy(), self._tops.copy()
-        return twin
+        other = copy.copy(self)
+        other.unary, other.bounds = self.unary.copy(), self.bounds.copy()
+        other._messages, other._tops = self._messages.copy(), self._tops.copy()
+        return other
 
     def iterate(self, cutoff=-np.inf):
         """Yield a labeling and its value after a pass up, and after a pass down.
@@ -172,7 +172,7 @@ class Relaxation:
 
 
 class MaxProduct(GraphOracle):
-    """Good labeling of any graph, by loopy max-product belief propagation with damping.
+    """Approximate MAP inference by loopy max-product belief propagation with damping.
 
     Sends messages about the best score behind an edge as if the graph had no cycles: exact where it
     has none, else a heuristic. Choose it on graphs with few and long cycles, where it often finds
@@ -191,7 +191,7 @@ class MaxProduct(GraphOracle):
     Attributes
     ----------
     exact : bool
-        False: ``upper_bound`` is always inf, for there is no bound that holds with cycles.
+        False: ``upper_bound`` is always inf, for no bound holds with cycles.
 
     See Also
     --------
@@ -249,10 +249,10 @@ logger = logging.getLogger("sklearn_fw")
 
 
 class BranchAndBound(GraphOracle):
-    """Best labeling of any graph, by depth-first search with tree-reweighted bounds.
+    """MAP inference on any graph, by depth-first search with tree-reweighted bounds.
 
-    Maximizes the score of `PairwiseScores` exactly; with a budget it returns the best labeling
-    found and a bound on all others. Choose it for graphs with cycles whose tree-width is too large
+    Maximizes the score of `PairwiseScores` exactly; with a budget it returns the incumbent
+    and a bound on all others. Choose it for graphs with cycles whose tree-width is too large
     for elimination, and to close or reduce a gap that `TRWS` leaves.
 
     Parameters
@@ -282,7 +282,7 @@ class BranchAndBound(GraphOracle):
     Notes
     -----
     A subproblem has some states forbidden. Its iterations bound every state of every node, and
-    forbid states that cannot improve on the best labeling so far, which begins as that of `ICM`
+    forbid states that cannot improve on the incumbent, which begins as that of `ICM`
     from ``start``. The node with most score at stake on edges to undecided nodes (sum of standard
     deviations of tables) is divided: its most promising state is fixed in the first subproblem and
     forbidden in the second.
@@ -338,7 +338,7 @@ class BranchAndBound(GraphOracle):
 
 
 class _Search:
-    """The best labeling so far and the parts of the problem that may hold better ones."""
+    """The incumbent and the parts of the problem that may hold better ones."""
 
     def __init__(self, scores, plan, start):
         self.incumbent = Incumbent(scores, plan, start)

@@ -29,7 +29,7 @@ class Attempt(NamedTuple):
 
 
 class BestOf(Oracle):
-    """Best answer of several oracles, by default of all fast ones for general graphs.
+    """Best result of several oracles, by default of all fast ones for general graphs.
 
     Returns the labeling with the largest score of `PairwiseScores` that any of them finds, with
     the smallest of their bounds. Choose it on graphs with cycles that are too large for an exact
@@ -56,8 +56,8 @@ class BestOf(Oracle):
 
     Notes
     -----
-    The cost is that of all oracles up to the first exact answer. Each begins with the best labeling
-    known. An oracle that refuses the graph ends the call with its error.
+    The cost is that of all oracles up to the first exact answer. Each begins with the
+    incumbent. An oracle that refuses the graph ends the call with its error.
 
     References
     ----------
@@ -240,11 +240,11 @@ def resolve_oracle(oracle, *, default=None):
     )
 
 
-FEW_LABELINGS = 4096  # listing so many in compiled code costs less than the way through Python
+FEW_LABELINGS = 4096  # listing this many in compiled code costs less than the way through Python
 CLOSE = 1e-3  # share of the score of an answer, behind which nothing better is looked for
 LARGE, FEW_PASSES = 4_000, 20  # states of all nodes of a large graph, and passes of messages on it
 DENSE, DENSE_PASSES = 10, 6  # edges per node, from which local search and cuts cost most
-MOST_SECONDS = 0.1  # of an exact answer that is asked for thousands of times
+MOST_SECONDS = 0.1  # of an exact answer that is needed thousands of times
 
 
 def exact_oracle(scores):

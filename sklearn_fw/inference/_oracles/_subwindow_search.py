@@ -18,7 +18,7 @@ SETS = 1000  # between two looks at the clock
 
 
 class BoxScores:
-    """Weights of the pixels of an image, and maybe a box that others shall not overlap.
+    """Pixel weights of an image, with an optional cost of overlap with a true box.
 
     The score of a box is the sum of the weights of its pixels, and ``cost`` times one minus its
     intersection over union with ``truth``.

@@ -40,7 +40,7 @@ def _forest(scores):
 
 
 class TreeMaxProduct(GibbsInference):
-    """Best labeling of a tree or forest, by max-product message passing.
+    """MAP inference on trees and forests, by max-product message passing.
 
     Maximizes the score of `PairwiseScores` exactly on any graph without cycles, connected or not.
     Edges may come in any order and direction.
@@ -58,7 +58,7 @@ class TreeMaxProduct(GibbsInference):
     lowest, and so does every other node given its parent's state.
 
     Marginals take at most one more pass and are stable for scores of any size. `top_k` departs from
-    the best labeling at one node after the other [2]_, in time n_nodes * (n_states + k) for each of
+    the MAP labeling at one node after the other [2]_, in time n_nodes * (n_states + k) for each of
     the k.
 
     References
@@ -141,7 +141,7 @@ def _chain(scores):
 
 
 class Viterbi(TreeMaxProduct):
-    """Best labeling of a chain, by the Viterbi algorithm.
+    """MAP inference on chains, by the Viterbi algorithm.
 
     Maximizes the score of `PairwiseScores` exactly where node t is joined to node t + 1 only.
     Choose it for sequences: it costs less per call than `TreeMaxProduct`.

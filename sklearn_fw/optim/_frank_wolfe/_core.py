@@ -21,7 +21,7 @@ from ._steps import ImageLine, Line, StepState, take
 CLOSE = 0.02  # gap over what the answers bring, from which on these must come closer
 WALK = 32.0  # slack over gap that steps can do with: answers are far better than what is certain
 REFINEMENTS = 5  # of one answer at most
-# The tolerance where none is given: a share of the present value, and at least one of the first
+# The tolerance where none is given: a share of the current value, and at least one of the first
 # value or gap, for functions that fall to zero.
 SHARE, FLOOR = 1e-6, 1e-8
 
@@ -119,7 +119,7 @@ class FrankWolfe(IterativeMethod):
         n_atoms = self.n_atoms
         for iterate in self.iterates:
             iterate.advance(kind, self.step_length)
-        # A full step towards vertices is no drop, which would hold k at zero. Neither is a cut that
+        # A full step towards vertices is not a drop, which would hold k at zero. Nor is a cut that
         # exchanges one vertex for another: these can follow each other without end.
         dropped = was_cut and kind != FW and self.n_atoms < n_atoms
         self.n_drop += dropped
@@ -132,7 +132,7 @@ class FrankWolfe(IterativeMethod):
         return None
 
 
-class Minimisation(FrankWolfe):
+class Minimization(FrankWolfe):
     """Minimize a smooth function over a domain.
 
     For the rule "exact", ``objective(x) -> (value, gradient)`` has a method
@@ -141,7 +141,7 @@ class Minimisation(FrankWolfe):
     inexact oracle with its bound. ``best`` is what is known of where the gap was smallest.
 
     Gaps up to ``tol`` are found again from exact sums before they count; None makes it a fraction
-    of the present value, and at least a smaller one of the first value or gap. ``accuracy`` is the
+    of the current value, and at least a smaller one of the first value or gap. ``accuracy`` is the
     fraction of the true gap that answers have at least; sums are renewed after ``refresh`` steps.
     """
 

@@ -11,16 +11,16 @@ from ..._kernels import lazy
 from ..domains._base import UnitAtom, as_atom, is_ours
 from ..domains._sets import ConvexHull, L1Ball, Simplex
 from ..objectives import Composite, Objective
-from ._core import KINDS, Minimisation
+from ._core import KINDS, Minimization
 from ._iterate import ActiveSet
 
 INNER_STEPS = 2000  # of one correction at most
-FAR = 1e3  # length of a sum, so many times shorter than its terms, that is looked at once more
+FAR = 1e3  # length of a sum, this many times shorter than its terms, that is looked at once more
 FLAT = 1e-12  # second derivatives over slopes that are rounding
 INNER_SHARE = 0.01  # of the gap, to which a correction goes where that is more than tol
 
 
-class Correction(Minimisation):
+class Correction(Minimization):
     """Each step minimizes over the hull of all atoms in use, by pairwise steps on their weights."""
 
     def advance(self):
@@ -40,7 +40,7 @@ class Correction(Minimisation):
 
     def corrected(self, weights):
         active = self.iterate.active
-        inner = Minimisation(
+        inner = Minimization(
             self._on_weights(active), Simplex(len(active)), variant="pairwise", rule=self.rule,
             combination=([UnitAtom(len(active), i) for i in range(len(active))], weights),
             tol=max(self.tol, INNER_SHARE * self.gap), refresh=100,
@@ -115,7 +115,7 @@ class HullProjection:
     """Nearest points of a convex hull that is known by its oracle: Wolfe's minimum norm point.
 
     Frank-Wolfe on half the squared distance with corrections of all weights. The atoms and their
-    Gram matrix stay for the next point. There is no step size to choose, and most hulls are small
+    Gram matrix stay for the next point. No step size has to be chosen, and most hulls are small
     and used thousands of times, so the common loop would only slow it down.
 
     References
@@ -177,7 +177,7 @@ NEAR = 1e-12  # distance from a hull, relative, that is none
 
 
 def is_in_hull(domain, x, tol):
-    """Whether the nearest point of a domain, which its oracle finds, is no further than ``tol``."""
+    """Whether the nearest point of a domain, which its oracle finds, is within ``tol``."""
     tol = max(tol, NEAR * max(1.0, np.abs(x).max()))
     ahead = x / max(np.abs(x).max(), 1e-300)
     behind = ahead @ x - domain.lmo(-ahead).dot(ahead)  # of all vertices, at any scale of x
@@ -247,7 +247,7 @@ def maximise_on_simplex(gram, linear, weights, accuracy):
 scan = lazy("frank_wolfe.scan")
 
 CHUNK = 250  # steps of one call, between which time limits are looked at
-REFRESH = 1000  # steps after which slopes are made anew
+REFRESH = 1000  # steps after which slopes are computed again
 PATIENCE = 500, 5  # steps, in all and for each atom in use, after which a run is slow
 MOST = 1000  # atoms whose weights are corrected at once
 MEMORY = 2**26  # numbers in the columns that are kept, 512 MiB
@@ -261,8 +261,8 @@ def can_scan(objective, domain, step_size):
     )  # fmt: skip
 
 
-class ScanRun(Minimisation):
-    """A `Minimisation` by exact steps, which remembers the inner products of atoms that it met.
+class ScanRun(Minimization):
+    """A `Minimization` by exact steps, which remembers the inner products of atoms that it met.
 
     A step then costs one pass over the slopes in all columns, and a product with the transposed
     matrix only where an atom is new. When these take too much memory it goes on as its base does.
@@ -437,7 +437,7 @@ class ScanRun(Minimisation):
         return super().certified_best()
 
     def _supply(self, number):
-        """Have the column of an atom; False when there is no room for it."""
+        """Have the column of an atom; False when the memory is full."""
         m = len(self.hull.slopes)
         j = number % m
         if self.hull.slot[j] >= 0:

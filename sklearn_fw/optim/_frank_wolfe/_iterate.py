@@ -14,8 +14,8 @@ class Iterate:
 
     ``gap`` is what the oracle's answer promises and ``slack`` what it may miss by its bound: the
     certificate is their sum. ``away_gap`` is what leaving the worst atom promises. ``active`` keeps
-    the point as a combination, for steps away from its atoms, and ``lazy`` makes it from that when
-    it is asked for only. ``known`` starts are in the domain, which can be costly to find out.
+    the point as a combination, for steps away from its atoms, and ``lazy`` makes it from that at
+    its first use only. ``known`` starts are in the domain, which can be costly to find out.
     """
 
     def __init__(
@@ -144,7 +144,7 @@ def start_of(domain, name, point=None, known=False, size=None):
         if size is None:
             point = "start=(x, y)" if name else "start"
             raise ValueError(f"{_of(name)} has no start(): give {point}, or derive it from Domain")
-        # Not zeros: an oracle that knows nothing of them may divide by their length.
+        # Not zeros: an oracle without a case for them may divide by their length.
         atom = ask(domain, np.full(check.integer(size, "size", 1), -1.0), _of(name))
     if not isinstance(atom, Atom):
         atom = check.numbers(atom, which)
@@ -179,7 +179,7 @@ def check_answer(atom, name, gradient, point, here=None):
     if not loss <= 1e-6 * size:
         raise ValueError(
             f"the lmo of {_of(name)} returned a point that is worse than the current one by "
-            f"{loss:.3g}: it must minimise <gradient, v> over a set with all iterates"
+            f"{loss:.3g}: it must minimize <gradient, v> over a set with all iterates"
         )
 
 

@@ -1,4 +1,4 @@
-"""Minimization of smooth functions over sets that are known by their linear oracles."""
+"""Minimization of smooth functions over sets given by linear minimization oracles."""
 
 from scipy.optimize import OptimizeResult
 
@@ -11,7 +11,7 @@ from ..domains._base import UnitAtom, check_domain, warn_if_round
 from ..domains._sets import ConvexHull
 from ..domains._spectral import is_matrix
 from ..objectives import Objective, is_quadratic, knows_lines
-from ._core import Minimisation
+from ._core import Minimization
 from ._corrective import Correction, QuadraticCorrection, ScanRun, can_scan
 from ._steps import named_rule
 
@@ -19,7 +19,7 @@ VARIANTS = ("auto", "fw", "away", "pairwise", "fully_corrective", "min_norm_poin
 CORRECTIVE = ("fully_corrective", "min_norm_point")
 FEW = 256  # points or dimensions of a hull up to which its vertices in use are few
 LARGE = 100_000  # numbers in an image above which not every atom should have one
-REFRESH = 100  # steps after which sums of atoms are made anew
+REFRESH = 100  # steps after which sums of atoms are computed again
 
 
 def minimize_frank_wolfe(
@@ -42,8 +42,8 @@ def minimize_frank_wolfe(
     """Minimize a smooth function over a set by Frank-Wolfe steps.
 
     Solves ``min over x in D of f(x)`` with the certificate ``gap = <f'(x), x - s>`` in every
-    iteration, where s is the vertex of D that is lowest for the gradient. For convex f the value
-    is at most the gap above the minimum; for others the gap is zero at stationary points only.
+    iteration, where s is the vertex of D returned by its oracle. For convex f the value is at most
+    the gap above the minimum; for others the gap is zero at stationary points only.
     Choose this where projections onto D are expensive, as for paths, matchings, nuclear norms and
     marginal polytopes, or where x shall be a combination of few vertices.
 
@@ -55,10 +55,10 @@ def minimize_frank_wolfe(
     domain : domain object
         The set: an object of `sklearn_fw.optim.domains`, or your own with a method ``lmo``.
     variant : str, default="auto"
-        "fw" steps towards s; "away" also away from the worst vertex of the present combination;
+        "fw" steps towards s; "away" also away from the worst vertex of the current combination;
         "pairwise" moves weight from that vertex to s; "fully_corrective" minimizes over the hull of
         all vertices in use; "min_norm_point" goes to the minimum over their affine hull, as far as
-        weights stay positive, for quadratic objectives. "auto" takes what suits the domain and the
+        weights stay positive, for quadratic objectives. "auto" depends on the domain and the
         objective. "away" and "pairwise" warn (RuntimeWarning) where D is not a polytope.
     step_size : str, float or callable, default="auto"
         "universal" is ``2 / (2 + k)`` and "fictitious" ``1 / (1 + k)`` after k steps that drop no
@@ -72,7 +72,7 @@ def minimize_frank_wolfe(
         Curvature constant, at least ``2 (f(y) - f(x) - <f'(x), y - x>) / c^2`` for all
         ``y = x + c (s - x)``; None takes ``lipschitz`` times the squared diameter.
     convex : bool, default=True
-        False: line searches descend as far as a step with a guarantee, and the gap is no bound.
+        False: line searches descend as far as a step with a guarantee; the gap is not a bound.
     lmo_accuracy : float, default=1.0
         Fraction of the largest ``<f'(x), x - s>`` that the oracle reaches at least, by which the
         certificate is divided; not for atoms with a ``bound``.
@@ -108,7 +108,7 @@ def minimize_frank_wolfe(
     caller can know.
 
     Deviations from [1]_: corrections of functions that are not quadratic go to a hundredth of the
-    present gap, or to ``tol`` if that is more. For nonconvex functions the step of a line search
+    current gap, or to ``tol`` if that is more. For nonconvex functions the step of a line search
     is taken where it is lower than one of backtracking, which [2]_ gives a rate for.
 
     References
@@ -156,7 +156,7 @@ def minimize_frank_wolfe(
         if accuracy == 1.0 and can_scan(objective, domain, step_size):
             options |= {"max_iter": max_iter, "is_watched": callback is not None}
         options["measures"] = callable(step_size)
-        make = ScanRun if "max_iter" in options else Minimisation
+        make = ScanRun if "max_iter" in options else Minimization
         run = make(objective, domain, variant=variant, rule=rule, **options)
     with time_budget(time_limit):
         if is_free and isinstance(run, ScanRun) and convex and len(run.image) <= LARGE:

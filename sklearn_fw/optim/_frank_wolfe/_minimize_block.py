@@ -1,4 +1,4 @@
-"""Frank-Wolfe steps in one factor of a product at a time."""
+"""Block-coordinate Frank-Wolfe on products of domains."""
 
 import math
 
@@ -9,7 +9,7 @@ from ..._core import check
 from ..._kernels.common.step_rules import open_loop_step
 from .._ends import end_of, run_to_end
 from ..domains._base import ProductAtom, SparseAtom, is_ours
-from ._core import FrankWolfe, Minimisation, checked_derivatives
+from ._core import FrankWolfe, Minimization, checked_derivatives
 from ._iterate import Iterate
 from ._minimize import _result, _rule, check_problem, choose
 from ._steps import ImageLine, Line
@@ -45,7 +45,7 @@ def minimize_block_frank_wolfe(
     Parameters
     ----------
     objective : Objective or callable
-        As for `minimize_frank_wolfe`. A callable is asked for the whole gradient in every step.
+        As for `minimize_frank_wolfe`. A callable computes the whole gradient in every step.
     domain : Product
         The sets, a `sklearn_fw.optim.domains.Product`.
     variant : {"auto", "fw", "away", "pairwise"}, default="auto"
@@ -106,9 +106,9 @@ def minimize_block_frank_wolfe(
     >>> import numpy as np
     >>> from sklearn_fw.optim import domains, minimize_block_frank_wolfe, objectives
     >>> rng = np.random.default_rng(0)
-    >>> pictures = rng.random((30, 12))
+    >>> images = rng.random((30, 12))
     >>> sets = domains.Product(*[domains.Simplex(3)] * 4)
-    >>> objective = objectives.LeastSquares(pictures, pictures @ np.tile([0.2, 0.8, 0.0], 4))
+    >>> objective = objectives.LeastSquares(images, images @ np.tile([0.2, 0.8, 0.0], 4))
     >>> result = minimize_block_frank_wolfe(objective, sets, random_state=0)
     >>> result.x.reshape(4, 3)[0].round(2)
     array([0.2, 0.8, 0. ])
@@ -129,7 +129,7 @@ def minimize_block_frank_wolfe(
         choices = [choose(objective, None, v, step_size, True) for v in variants]
     else:
         choices = [choose(objective, domain, variant, step_size, True)] * len(domain.domains)
-    run = BlockMinimisation(
+    run = BlockMinimization(
         objective, domain, choices, start=start, tol=tol, sampling=sampling,
         average=average, gap_every=check.integer(gap_every, "gap_every", 1),
         rng=check.random_state(random_state),
@@ -146,7 +146,7 @@ def _common(values):
     return values[0] if all(value == values[0] for value in values) else list(values)
 
 
-class BlockMinimisation(Minimisation):
+class BlockMinimization(Minimization):
     """Passes of steps in one factor each; the certificate is that of the whole point."""
 
     def __init__(

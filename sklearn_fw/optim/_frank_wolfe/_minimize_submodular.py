@@ -10,7 +10,7 @@ from .._ends import end_of, fields_of, run_to_end
 from ..domains._base import DenseAtom, Domain
 from ..objectives import Objective
 from ..set_functions import SubmodularFunction, as_submodular, base_of, is_known
-from ._core import Minimisation
+from ._core import Minimization
 from ._corrective import QuadraticCorrection
 from ._minimize import REFRESH
 from ._steps import named_rule
@@ -57,8 +57,8 @@ def minimize_submodular(
         Wolfe's method, which goes to the shortest mean of all its bases each time; or Frank-Wolfe
         steps on half the squared length, for comparison.
     integer_valued : bool or "auto", default="auto"
-        Whether all values are integers: the search then ends when less than one is open. "auto" is
-        what the function knows of itself; of a callable nothing.
+        Whether all values are integers: the search then ends at a gap below one. "auto" takes the
+        attribute of the function, and False for a callable.
     normalize : bool, default=True
         Whether to subtract the value of the empty set, where it is not zero; else it is an error.
     start : array-like of shape (size,) or None, default=None
@@ -188,7 +188,7 @@ class Rounding:
         """Value the sets of the order of a base; bound with it and with x, a mean of ``atoms``."""
         gains = atom.array[atom.order] * self.scale
         if self.is_integer and np.any(gains != np.round(gains)):
-            raise ValueError("function has values that are no integers, but integer_valued=True")
+            raise ValueError("function has values that are not integers, but integer_valued=True")
         values = np.cumsum(gains)
         lowest = int(values.argmin())
         if values[lowest] < self.value:
@@ -207,7 +207,7 @@ class Rounding:
         if type(self.function).base is not SubmodularFunction.base:
             told = base_of(self.function, order)
         if np.abs(base - told).max() > VIOLATION * self.size:
-            raise ValueError(f"the base of {self.function!r} is not what its values say")
+            raise ValueError(f"the base of {self.function!r} contradicts its values")
         bases.n_calls += 1
         self.look(bases.first.array, Base(base / self.scale, order), [bases.first])
 
@@ -290,7 +290,7 @@ class Corrected(Shortest, QuadraticCorrection):
     """Wolfe's method: to the shortest mean of all bases, then one base more."""
 
 
-class Stepwise(Shortest, Minimisation):
+class Stepwise(Shortest, Minimization):
     """Steps towards one base or from one to another."""
 
 

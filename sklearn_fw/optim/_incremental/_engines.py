@@ -116,7 +116,7 @@ class Engine(ABC):
         self.pool.close()
 
     def fenchel(self, mapping=True):
-        """The `Pair` of the present point and the present A; ``mapping`` may be left out."""
+        """The `Pair` of the current point and the present A; ``mapping`` may be left out."""
         return self.problem.pair(*self._get(POINT), *self._get(SUM), mapping=mapping)
 
     def _allocate(self):
@@ -401,7 +401,7 @@ MANY = 1 << 18
 
 # Columns that at least one row in HOT touches, the LARGEST most frequent ones at most, have private
 # copies. These meet after PERIOD rows or earlier: what the workers do apart must not add up to more
-# than one step to the minimum along any direction. SAMPLE rows tell how long that takes.
+# than one step to the minimum along any direction. SAMPLE rows measure how long that takes.
 HOT, LARGEST, PERIOD, SAMPLE = 16, 512, 64, 256
 
 
@@ -491,7 +491,7 @@ class Columns:
         return incremental.Team(self.first, np.zeros(n_hot), seen, published, period)
 
     def period(self, travel, center, metric):
-        """Rows that a worker may do before it must know what the others did to the hot columns.
+        """Rows that a worker may do before it must read the changes of others in the hot columns.
 
         A step moves by at most ``travel`` times the row, where ``metric`` says by how much more.
         """

@@ -234,7 +234,7 @@ class FiniteSum:
         slopes = scores  # the same memory: n numbers are what a certificate may take
         losses = self.losses_and_slopes(scores, slopes)
         total = self.gradient(slopes)
-        if not np.isfinite(losses):  # `drive` says so; penalties refuse such points
+        if not np.isfinite(losses):  # `drive` warns; penalties refuse such points
             return Certificate(losses, losses, losses, coef, intercept, slopes, total)
         pair = self.pair(coef, intercept, total, slopes.sum(axis=0))
         gap = None

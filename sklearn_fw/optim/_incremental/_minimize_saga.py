@@ -63,11 +63,11 @@ def minimize_saga(
     alpha : float or None, default=None
         Weight of the penalty, not negative; None means 1 / n_samples.
     l1_ratio : float, default=0.0
-        Share of the l1 norm, in [0, 1].
+        Fraction of the l1 norm, in [0, 1].
     sample_weight : array-like of shape (n_samples,), default=None
         Factors of the losses.
     fit_intercept : bool, default=False
-        Whether there is a c; it is not penalized.
+        Whether to fit an intercept c, which is not penalized.
     solver : str or solver object, default="asaga"
         See `sklearn_fw.linear_model.AsagaClassifier`.
     x0 : array-like of shape (n_features,) or (n_features, n_classes), default=None

@@ -24,8 +24,8 @@ CG_STEPS = 250
 MANY, SHARE, ROUGH, SAMPLE_STEPS = 4000, 8, 1e-2, 12
 # Parts of the largest curvature that are added to the curvature when steps fail.
 DAMPED = (0.0, 1e-3, 1e-2, 0.1, 1.0)
-# Products of the rows pay where there are so many times as many columns, at most so many rows, and
-# the losses bend so many times as much as the ridge; numbers of dense columns made at a time.
+# Products of the rows pay where there are WIDE times as many columns, at most FEW rows, and
+# the losses bend STIFF times as much as the ridge; numbers of dense columns made at a time.
 WIDE, FEW, STIFF, NUMBERS = 4, 3000, 1e3, 1 << 22
 # Share of the entries that are not zero from which on a sparse table is dense in effect.
 FULL = 0.2
@@ -185,7 +185,7 @@ class NewtonCGRun(SecondOrderRun):
         solved = hessian.solve_roughly(rest)
         move = solved
         first = size = np.vdot(rest, solved)
-        # The decrement of Newton's method, as a share of the objective, tells how near this is.
+        # The decrement of Newton's method, as a share of the objective, measures how near this is.
         nearness = np.sqrt(np.sqrt(first / max(self.value, 1e-300)))
         accuracy = float(self.settings.forcing) * min(1.0, nearness)
         for _ in range(CG_STEPS):
@@ -328,7 +328,7 @@ def _products(X):
 
 
 class NewtonCG(Solver):
-    """Newton's method by preconditioned conjugate gradients, for a ridge penalty or none.
+    """Newton's method by preconditioned conjugate gradients, for ridge penalties.
 
     One output or several, any number of columns. The preconditioner is the inverse of the mean
     curvature of all outputs, as a matrix for some hundred columns and its diagonal for more. An
@@ -438,7 +438,7 @@ class NewtonRun(SecondOrderRun):
 def minimize_model(matrix, slopes, coef, penalty, free):
     """Minimizer of ``<slopes, v - coef> + |v - coef|_matrix^2 / 2 + penalty(v)``.
 
-    A few sweeps of coordinate descent tell which coefficients are free, that is not at zero for
+    A few sweeps of coordinate descent find the coefficients that are free, that is not at zero for
     their l1 norm or at a bound; the system of linear equations for these is then solved.
     """
     l1, l2 = float(penalty.l1), float(penalty.l2)
@@ -480,7 +480,7 @@ def _with_free_solved(matrix, gradient, w, l1, l2, lower, upper):
 
 
 class Newton(Solver):
-    """Newton's method with the penalty as it is, for one output and some hundred columns.
+    """Proximal Newton method, for one output and some hundred columns.
 
     Every step minimizes the second-order model of the losses plus the penalty: one system of
     linear equations for a ridge, coordinate descent on the matrix of second derivatives and such

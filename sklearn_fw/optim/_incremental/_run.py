@@ -168,7 +168,7 @@ class Run(IterativeMethod):
             return
         coef, intercept, objective = problem.origin()
         self.scale = objective * problem.total_weight
-        # An objective that is nearly zero is no rounding where it falls for ever.
+        # An objective near zero is not rounding where it falls for ever.
         self.rounding = ROUNDING * problem.size if self.has_dual or problem.reaches_zero else 0.0
         total, memory = None, None
         if start is not None:
@@ -198,7 +198,7 @@ class Run(IterativeMethod):
         return done
 
     def certify(self):
-        """Exact certificate of the present point, which then is what the engine stands on."""
+        """Exact certificate of the current point, which then is what the engine stands on."""
         self.best = None  # its arrays may be as large as all others
         coef, intercept = self.engine.point()
         best = self.problem.certify(coef, intercept)
@@ -261,7 +261,7 @@ class Run(IterativeMethod):
 
 
 def proven_share(engine, overlap):
-    """The share of 1 / L for which linear convergence is proven with so many steps at once.
+    """The share of 1 / L for which linear convergence is proven with steps in parallel.
 
     With tau steps that overlap and a share Delta of the rows at the most frequent column it is
     ``1 / (32 (1 + tau sqrt(Delta)) xi)`` with ``xi = sqrt(1 + min(1 / sqrt(Delta), tau) / (8

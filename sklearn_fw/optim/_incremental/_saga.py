@@ -227,7 +227,7 @@ class Svrg(IncrementalSolver):
 
 
 class Sdca(Solver):
-    """Stochastic dual coordinate ascent: a step puts the slope of one row where the dual is best.
+    """Stochastic dual coordinate ascent, with exact steps in one dual variable.
 
     For losses of one score and penalties with ``l2 > 0`` that are separable by features; steps are
     exact for a ridge. Choose it for many sparse rows, where it is the fastest method here: it has
@@ -297,7 +297,7 @@ class DualRun(SagaRun):
         return self._row(best.row(), certified=True)
 
     def _bound(self):
-        """What the dual variables say of the optimum; what threads have lost is found again."""
+        """The bound of the dual variables on the optimum; what threads have lost is found again."""
         problem, engine = self.problem, self.engine
         memory, total = engine.memory, problem.gradient(engine.memory)
         self.memory_drift = float(np.abs(total - engine.total()).max(initial=0.0))
@@ -316,7 +316,7 @@ class DualRun(SagaRun):
     def _estimate(self, sums):
         concave, losses = sums
         value, conjugate = self.engine.fenchel()
-        dual = concave - conjugate + self.engine.recentre()
+        dual = concave - conjugate + self.engine.recenter()
         scale = self.problem.total_weight
         self.estimated = self.caution * self._behind(dual) / scale
         return {"objective": (losses + value) / scale, "dual_gap": self.estimated}
@@ -390,7 +390,7 @@ class DualEngine:
             self.v[columns.hot_place] = team.base + team.published.sum(axis=0)
         return done
 
-    def recentre(self):
+    def recenter(self):
         """Pull the intercept to where it is now; returns the dual value that it added so far."""
         if not self.problem.fit_intercept:
             return 0.0

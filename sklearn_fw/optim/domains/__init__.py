@@ -7,7 +7,7 @@ A domain is any object with the method
 a linear minimization oracle: for an array ``gradient`` of shape (size,) it returns a vertex v, and
 no point of the set has a smaller ``<gradient, v>``. It must not change the gradient nor depend on
 its length, and must return equal numbers whenever it returns the same vertex. So this is a complete
-domain, though solvers will ask where they shall start::
+domain, though solvers need a ``start``::
 
     class Segment:
         def lmo(self, gradient):
@@ -20,11 +20,11 @@ with an atom that has a ``bound``, below which no point falls; certificates then
 it can come closer with more work, set ``can_refine`` and let ``lmo`` take ``start``, an earlier
 answer of its own or None, and ``accuracy``, how far the bound may be below the value, or None.
 
-Derive from `Domain`, and set ``size``, to be asked nothing more. The domains below have, besides,
+A subclass of `Domain` only sets ``size`` in addition. The domains below also have
 
 - ``start()``, a vertex, the same in every call;
 - ``contains(x, tol)``, whether the constraints hold up to ``tol``, where these can be checked;
-- ``diameter``, the largest Euclidean distance of two points, or a bound where it says so;
+- ``diameter``, the largest Euclidean distance of two points, or a bound where documented;
 - ``is_polytope``, whether there are finitely many vertices;
 - ``strong_convexity``, a b for which the set is strongly convex: the ball of radius
   ``b ||x - y||^2 / 8`` around the middle of two of its points lies in it; zero for polytopes;

@@ -16,7 +16,7 @@ SHORT = 256  # bytes that a key holds as they are; of more it holds a digest
 
 
 class Atom(ABC):
-    """Base class of atoms; derive from it for a kind of your own, see :doc:`/guide/own_domain`.
+    """Base class of atoms; for your own see :doc:`/guide/own_domain`.
 
     Methods keep atoms as they come, compute inner products and sums, and never make them dense: a
     vertex with few entries or of low rank costs as much as its description.
@@ -28,7 +28,7 @@ class Atom(ABC):
     key : hashable
         Equal for equal points and different for others.
     value : float or None
-        What the oracle that gave it found for ``<gradient, atom>``; None says nothing.
+        The oracle's value of ``<gradient, atom>``; None if it has none.
     bound : float or None
         What no point of the set falls below, ``-inf`` if nothing is known. None promises that the
         atom itself is the lowest.
@@ -288,7 +288,7 @@ def is_ours(thing):
 
 
 class Domain(ABC):
-    """Base class of domains: derive from it, set ``size`` and write ``lmo`` to have your own.
+    """Base class of domains: a subclass sets ``size`` and writes ``lmo``.
 
     ``lmo`` may return an `Atom` or a plain array, see :doc:`/guide/own_domain`.
 
@@ -390,7 +390,7 @@ def check_domain(domain, name):
 def warn_if_round(domain, name, variant):
     if not getattr(domain, "is_polytope", True):
         warn(
-            f"{name} is no polytope: variant={variant!r} keeps a new point of every step and has "
+            f"{name} is not a polytope: variant={variant!r} keeps a point of every step and has "
             f"no known rate; 'fw' suits it better",
             RuntimeWarning,
         )

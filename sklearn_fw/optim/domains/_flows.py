@@ -40,14 +40,14 @@ class _Network(Described):
 
 
 class DagPaths(_Network):
-    """Paths of a directed graph without cycles, and what lies between them: unit flows.
+    """Path polytope of a directed acyclic graph: unit flows.
 
     Points have one entry for each edge, or one for each node; a vertex has ones for those of a path
     and zeros elsewhere. Gradients may be negative. Several paths at once, such as one in each of
     several films, are a `Product`. The oracle is dynamic programming in the order of the graph, one
     look at each edge, compiled. Of equal paths each node prefers the first edge that leads to it,
     and the end the first node in the order of the program. `contains` is a linear program for
-    points of nodes that are no paths.
+    points of nodes that are not paths.
 
     Parameters
     ----------
@@ -153,7 +153,7 @@ class DagPaths(_Network):
 
 
 class Flows(_Network):
-    """Flows through a network with capacities: amounts on edges that meet all demands.
+    """Flow polytope of a network with capacities and demands.
 
     Points have one entry for each edge. The set is::
 
@@ -259,7 +259,7 @@ class Flows(_Network):
         return float(np.linalg.norm(self._limit))
 
     def _flow(self, cost):
-        """An optimal flow with the prices of nodes; None if there is no flow at all."""
+        """An optimal flow with the prices of nodes; None if no flow exists."""
         from scipy.optimize import linprog
 
         names = "dual_feasibility_tolerance", "primal_feasibility_tolerance"

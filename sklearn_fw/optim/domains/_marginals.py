@@ -50,7 +50,7 @@ class _Marginals(Domain):
 
 
 class MarginalPolytope(_Marginals):
-    """Marginals of all distributions over the labelings of a graph, by an oracle.
+    """Marginal polytope of a graph, by a MAP oracle.
 
     Points hold the probabilities of the states of all nodes and then, table by table, those of the
     pairs of states of all edges; a vertex is a labeling and has ones at its states and pairs.
@@ -66,7 +66,7 @@ class MarginalPolytope(_Marginals):
     edges : array-like of shape (n_edges, 2), integer, or None
         Nodes joined by each edge, whose table has a row for each state of the first. None for none.
     oracle : str, object or callable, default="auto"
-        Finds best labelings, see `sklearn_fw.inference`. "auto" is message passing on graphs
+        MAP solver, see `sklearn_fw.inference`. "auto" is message passing on graphs
         without cycles and elimination on others.
 
     Attributes
@@ -103,7 +103,7 @@ class MarginalPolytope(_Marginals):
         self.oracle = checked(oracle if can_be_asked(oracle) else resolve_oracle(oracle))
 
     def lmo(self, gradient, start=None):
-        """The labeling that the oracle finds: an atom with ``labels``, ``value`` and ``bound``.
+        """Return the labeling of the oracle, with ``labels``, ``value`` and ``bound``.
 
         Parameters
         ----------
@@ -121,7 +121,7 @@ class MarginalPolytope(_Marginals):
         atom = self._atom(labels)
         terms = np.asarray(gradient)[atom.places]
         atom.value, atom.bound = float(terms.sum()), -float(upper)
-        # Exact oracles may sum up in another order; what else they say of the value is not used.
+        # Exact oracles may sum up in another order; their other bounds on the value are not used.
         if atom.bound >= atom.value - ROUNDING * np.abs(terms).sum():
             atom.bound = atom.value
         return atom
@@ -132,7 +132,7 @@ class MarginalPolytope(_Marginals):
 
 
 class LocalPolytope(_Marginals):
-    """Locally consistent marginals of a graph: a larger set than `MarginalPolytope`.
+    """Local polytope: locally consistent marginals, outside of `MarginalPolytope` too.
 
     Points are those of `MarginalPolytope` and fractional ones besides, where each table of an edge
     agrees with the states of its two nodes, but no distribution over labelings need have them. The
@@ -167,7 +167,7 @@ class LocalPolytope(_Marginals):
         self._program = LPRelaxation()
 
     def lmo(self, gradient, start=None):
-        """The vertex of the linear program: an atom with ``labels``, ``value`` and ``bound``.
+        """Return the vertex of the linear program, an atom with ``labels`` and ``bound``.
 
         Parameters
         ----------

@@ -15,7 +15,7 @@ from ._base import Described, SparseAtom, check_shape
 
 
 class BipartiteMatchings(Described):
-    """Assignments of rows to columns, and what lies between them: doubly stochastic matrices.
+    """Birkhoff polytope: convex hull of the assignments of rows to columns.
 
     Points are the rows of a matrix one after the other, ``x.reshape(shape)``; a vertex has a one
     for each pair that is matched and zeros elsewhere. The oracle is that of
@@ -77,7 +77,7 @@ class BipartiteMatchings(Described):
 
 
 class Matchings(Described):
-    """Sets of edges of a graph that share no node, and what lies between them.
+    """Matching polytope of a graph: convex hull of its matchings.
 
     Points have one entry for each edge; a vertex has ones for the pairs that are made.
 
@@ -192,7 +192,7 @@ EXACT_CHECK_MAX_NODES = 500  # one minimum cut for each node
 
 
 class SpanningTrees(Described):
-    """Spanning trees of a graph, and what lies between them: edge probabilities of random trees.
+    """Spanning tree polytope of a graph: edge probabilities of random trees.
 
     Points have one entry for each edge; a vertex has ones for the edges of a tree. A graph that is
     not connected has spanning forests, one tree in each component. The set is::

@@ -55,7 +55,7 @@ class _Masked(Domain):
 
 
 class OrderedPlacements(_Masked, Described):
-    """Items of a sequence in slots of ascending order, and what lies between such placements.
+    """Convex hull of the order-preserving placements of items in slots.
 
     Points are matrices with a row per item and a column per slot, row after row; a vertex has a one
     in each row, in columns that ascend strictly. Slots may stay empty. Alignments of tokens with
@@ -170,7 +170,7 @@ class OrderedPlacements(_Masked, Described):
 
 
 class StateChoices(_Masked):
-    """States of candidates in time, and what lies between such choices.
+    """Convex hull of the choices of two states of candidates in time.
 
     Points are matrices with a row per candidate and two columns, row after row; a vertex has a one
     for each chosen candidate, in the column of its state. Those chosen share no moment, all in the
@@ -298,12 +298,13 @@ def _clips(values):
 
 
 class BasePolytope(Described):
-    """Bases of a submodular function: all x with ``x(A) <= F(A) - F(empty set)``, equal for all.
+    """Base polytope of a submodular function F.
 
-    Here ``x(A) = sum_{i in A} x[i]``. The oracle is the greedy algorithm: elements come in the
-    order of ascending gradients, the first among equals first, and each gets what it adds to the
-    value. The oracle costs a sort and a `SubmodularFunction.base`. `contains` minimizes
-    ``F(A) - x(A)``. The function is not checked to be submodular.
+    It holds all x with ``x(A) <= F(A) - F(empty set)``, with equality for the set of all elements,
+    where ``x(A) = sum_{i in A} x[i]``. The oracle is the greedy algorithm, at the cost of a sort and
+    a `SubmodularFunction.base`: elements come in the order of ascending gradients, the first among
+    equals first, and each gets its marginal gain. `contains` minimizes ``F(A) - x(A)``. The
+    function is not checked to be submodular.
 
     Parameters
     ----------
@@ -343,7 +344,7 @@ class BasePolytope(Described):
 
 
 class Permutahedron(Projectable):
-    """All orders of a list of numbers, and what lies between them.
+    """Permutahedron: convex hull of all orders of a list of numbers.
 
     The oracle gives the largest number to the entry of smallest gradient, the first among equals.
     This is the base polytope of ``F(A)``, the sum of the ``len(A)`` largest numbers.

@@ -24,7 +24,7 @@ class _OfRadius(Described):
 
 
 class Simplex(_OfRadius, Projectable):
-    """Numbers that are not negative and have a given sum: ``x >= 0, sum(x) = radius``.
+    """Simplex ``x >= 0, sum(x) = radius``.
 
     The mixed strategies of a player, or weights of a mixture. Of equal entries the oracle takes the
     first.
@@ -59,7 +59,7 @@ class Simplex(_OfRadius, Projectable):
 
 
 class L1Ball(_OfRadius, Projectable):
-    """Points of bounded l1 norm: ``||x||_1 <= radius``.
+    """Ball of the l1 norm, ``||x||_1 <= radius``.
 
     Of equally large entries the oracle takes the first; it moves against it, or up if it is zero.
 
@@ -91,7 +91,7 @@ class L1Ball(_OfRadius, Projectable):
 
 
 class LpBall(_OfRadius):
-    """Points of bounded l_p norm, for p between 1 and infinity: ``||x||_p <= radius``.
+    """Ball of an l_p norm with p between 1 and infinity, ``||x||_p <= radius``.
 
     To a gradient of zeros the oracle answers with the point on the first axis.
 
@@ -161,7 +161,7 @@ class LpBall(_OfRadius):
 
 
 class L2Ball(LpBall, Projectable):
-    """Points of bounded Euclidean norm: ``||x||_2 <= radius``.
+    """Ball of the Euclidean norm, ``||x||_2 <= radius``.
 
     To a gradient of zeros the oracle answers with the point on the first axis.
 
@@ -187,7 +187,7 @@ class L2Ball(LpBall, Projectable):
 
 
 class Box(Projectable):
-    """Points between two bounds: ``lower <= x <= upper``.
+    """Box ``lower <= x <= upper``.
 
     The oracle takes the lower bound where the gradient is zero.
 
@@ -300,7 +300,7 @@ class ConvexHull(Described):
 
 
 class Product(Projectable):
-    """Points that consist of a point of each of several domains, one after the other.
+    """Cartesian product of domains.
 
     Parameters
     ----------

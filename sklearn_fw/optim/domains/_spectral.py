@@ -101,7 +101,7 @@ def is_matrix(domain):
 
 
 class NuclearNormBall(_Spectral):
-    """Matrices of bounded nuclear norm, the sum of the singular values: a convex stand-in for rank.
+    """Matrices of bounded nuclear norm (sum of singular values), for low rank.
 
     Points are the rows of a matrix one after the other, ``x.reshape(shape)``; atoms are outer
     products of two vectors, and are never made dense. The gradient may be a SciPy sparse matrix of

@@ -67,11 +67,11 @@ class StructuredModel(Parameterized, ABC):
     Notes
     -----
     Optional methods: ``initialize(X, y)``, called once on the training set;
-    ``output_key(y)``, a hashable that tells outputs apart (default: their bytes);
+    ``output_key(y)``, a hashable that identifies an output (default: their bytes);
     ``bounds()``, a pair (lower, upper) of bounds on the weights.
     """
 
-    _multi_label = None  # whether a sample is one row with several labels; None where it is no row
+    _multi_label = None  # whether a sample is a row with several labels; None where it is not a row
     _usual_tol = 0.1  # what ``tol="auto"`` stands for
 
     def _inputs(self, svm, X):
@@ -138,7 +138,7 @@ class StructuredModel(Parameterized, ABC):
 
 
 class ScoredModel(StructuredModel):
-    """Outputs that an oracle finds on scores of any kind: base class of such models.
+    """Base class of models whose oracle takes scores of any kind.
 
     Scores may be anything that the oracle accepts: a matrix for matchings, a vector for candidates,
     a map for each joint of a pose. A subclass computes scores (`scores`), adds the loss to them

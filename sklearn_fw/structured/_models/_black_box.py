@@ -1,4 +1,4 @@
-"""What an estimator asks of models: those with parts by themselves, others by a view."""
+"""The interface of models to estimators: direct for models with parts, by a view for others."""
 
 import numpy as np
 

@@ -8,13 +8,13 @@ import scipy.sparse as sp
 from ..._core import check
 from ..._core.packed import starts_of
 from ..._core.scores import as_array, integers
-from ._labelled import LabelledParts
+from ._labeled import LabelledParts
 from ._parts import MIRRORS, Sample
 from ._ragged import is_graph, labels_in, n_dims
 
 
 class GraphModel(LabelledParts):
-    """Labels of the nodes of a graph, whose edges say what goes together.
+    """Node labels of graphs, with features of nodes and edges.
 
     Each sample has a graph of its own. The score of the labels y is linear in the weights::
 

@@ -12,7 +12,7 @@ from ._graph import GraphModel
 
 
 class GraphCutModel(GraphModel):
-    """Labels of the nodes of graphs whose neighbors never gain by being different.
+    """Node labels of graphs with attractive edges, by minimum cuts.
 
     The score of the labels y of a graph with node features x_t and edge features z_e >= 0, both
     with a constant, is::
@@ -83,7 +83,7 @@ class GraphCutModel(GraphModel):
 
     Examples
     --------
-    Four cells in a ring; neighbors that look alike want one label.
+    Four cells in a ring; neighbors with equal features tend to share a label.
 
     >>> import numpy as np
     >>> from sklearn_fw import StructuredSVM

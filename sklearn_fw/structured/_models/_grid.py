@@ -7,7 +7,7 @@ import numpy as np
 
 from ..._core import check
 from ..._core.scores import as_array
-from ._labelled import LabelledParts
+from ._labeled import LabelledParts
 from ._parts import Sample
 from ._ragged import n_dims
 

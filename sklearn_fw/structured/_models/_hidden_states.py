@@ -10,7 +10,7 @@ from ..._core import check
 from ..._core.costs import costs_of
 from ..._core.packed import padded
 from ...inference import Viterbi
-from ._missing_labels import unlabelled, with_masks
+from ._missing_labels import unlabeled, with_masks
 from ._pairwise import PairwiseModel
 from ._parts import difficulty
 from ._ragged import Stacked, boxed
@@ -33,10 +33,10 @@ class HiddenStates(PairwiseModel):
     def _masked(self, y):
         return with_masks(y, self.missing_label, self._multi_label is not None)
 
-    def labelled(self, y, sample_weight):
+    def labeled(self, y, sample_weight):
         """Outputs with masks where labels are missing; weights, zero for samples without any."""
         y = self._masked(y)
-        without = unlabelled(y, self._multi_label is not None)
+        without = unlabeled(y, self._multi_label is not None)
         if without is None:
             return y, sample_weight
         if np.all(without):
@@ -44,7 +44,7 @@ class HiddenStates(PairwiseModel):
         return y, check.sample_weight(sample_weight, len(without)) * ~without
 
     def _samples(self, svm, X, y, sample_weight, reset=True):
-        y, weight = self.labelled(y, sample_weight)
+        y, weight = self.labeled(y, sample_weight)
         if self._multi_label is None or not np.ma.is_masked(y):
             return self.base._samples(svm, X, y, weight, reset)
         mask = y.mask[weight > 0.0]
@@ -177,7 +177,7 @@ class HiddenStates(PairwiseModel):
         if costs.whole and not (self.is_plain and np.all(codes >= 0)):
             raise ValueError(
                 "hidden states and missing labels need a task_loss that is a sum over nodes, such "
-                "as 'hamming': which states differ says nothing about labels"
+                "as 'hamming': states that differ may have equal labels"
             )
         n_rows = len(costs.table)
         table = np.concatenate([costs.table[:, own] for own in self.label_])

@@ -75,7 +75,7 @@ class MatchingModel(ScoredModel):
 
     Examples
     --------
-    Pairs are alike when their numbers are; the second feature is constant.
+    Pairs are similar if their numbers are; the second feature is constant.
 
     >>> import numpy as np
     >>> from sklearn_fw import StructuredSVM

@@ -19,12 +19,12 @@ def with_masks(y, missing_label, is_table):
         return _masked(y, missing_label)
     if not isinstance(y, list | tuple | np.ndarray | Packed):
         return y
-    # What is no array is an output of a model of the user, which finds missing labels itself.
+    # Anything but an array is an output of a model of the user, which finds missing labels itself.
     outputs = [_masked(output, missing_label) if _is_array(output) else output for output in y]
     return outputs if any(map(_is_incomplete, outputs)) else y
 
 
-def unlabelled(y, is_table):
+def unlabeled(y, is_table):
     """Whether each sample is without a label; None where no label is missing."""
     if is_table:
         return np.ma.getmaskarray(y).reshape(len(y), -1).all(axis=1) if np.ma.is_masked(y) else None
@@ -100,5 +100,5 @@ def _is_one(label, missing_label):
     """Whether a label is None, or what stands for a missing one."""
     try:
         return label is None or bool(label == missing_label)
-    except (TypeError, ValueError):  # what is no label is refused later, by its name
+    except (TypeError, ValueError):  # other values are refused later, by name
         return False

@@ -37,8 +37,8 @@ ALL_LABELINGS = 1_000_000  # what `Enumeration` lists at most
 class PairwiseModel(ScoredModel):
     """Linear scores on the states of nodes and the pairs of states of edges (base class).
 
-    Subclasses check and stack inputs as `Rows` (``_stack(X)``), return the `Graph` of samples of so
-    many nodes (``_graph(n_nodes)``), the int32 states of outputs (``_encode(y, node_start,
+    Subclasses check and stack inputs as `Rows` (``_stack(X)``), return the `Graph` of samples of
+    ``n_nodes`` nodes (``_graph(n_nodes)``), the int32 states of outputs (``_encode(y, node_start,
     allow_unseen)``, -1 for unseen labels) and outputs from states (``_decode(states, node_start,
     X)``). ``initialize`` calls `_set_losses` and sets ``classes_, n_features_in_, n_states_,
     n_columns_, n_constants_, n_tables_``. In a fit, features are in ``_units``.
@@ -76,7 +76,7 @@ class PairwiseModel(ScoredModel):
         return self._training_loss.decomposes
 
     def _about_nodes(self, X):
-        """Kind and weight of every node of some inputs; None where all are alike."""
+        """Kind and weight of every node of some inputs; None where all are equal."""
         return None, None
 
     def _kinds_in(self, y):
@@ -189,7 +189,7 @@ class PairwiseModel(ScoredModel):
         return True
 
     def _can(self, ability, oracle):
-        """Whether an oracle can be asked for something; marginals of single nodes need none."""
+        """Whether an oracle has a method; marginals of single nodes need none."""
         is_single = ability == "marginals" and self._is_single
         return is_single or callable(getattr(checked(oracle), ability, None))
 

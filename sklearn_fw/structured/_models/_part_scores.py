@@ -37,7 +37,7 @@ class Graph(NamedTuple):
         return self.stop - self.start
 
     def is_forest(self, lengths):
-        """Whether no sample, of so many nodes each, has a cycle."""
+        """Whether no sample has a cycle; ``lengths`` are their numbers of nodes."""
         if not np.any(self.start):
             return is_forest(self.edges, lengths.max())
         return all(is_forest(self.edges[a:b], n) for a, b, n in zip(self.start, self.stop, lengths))
@@ -119,7 +119,7 @@ class PartScores(NamedTuple):
         graph, starts = self.graph, self.node_start[np.append(full, -1)]
         n_edges = graph.n_edges[full]
         node = np.empty_like(self.nodes)
-        # The kernel writes marginals of edges too: so many samples at a time that they stay small.
+        # The kernel writes marginals of edges too: few samples at a time keep them small.
         limit = max(1, EDGE_NUMBERS // self.nodes.shape[1] ** 2)
         batch = np.cumsum(n_edges) // limit
         for part in np.split(np.arange(len(full)), np.flatnonzero(np.diff(batch)) + 1):
@@ -146,7 +146,7 @@ def oriented(edges, n_nodes):
 
 
 def augmented_argmax(oracle, scores, truth, zero_one_cost):
-    """Argmax of the scores plus ``zero_one_cost`` for all labellings but the truth, and a bound."""
+    """Argmax of the scores plus ``zero_one_cost`` for all labelings but the truth, and a bound."""
     labels, value, upper_bound = oracle.argmax(scores)
     is_exact = upper_bound <= value
     upper_bound += zero_one_cost

@@ -26,7 +26,7 @@ MIRRORS = {"free": 0.0, "symmetric": 1.0, "antisymmetric": -1.0, "potts": 2.0}
 
 
 class Sample(NamedTuple):
-    """What `PartModel.parts` says of one input, checked."""
+    """The result of `PartModel.parts` for one input, checked."""
 
     x: object  # the input
     nodes: list  # one array of features for each kind
@@ -40,12 +40,12 @@ class Sample(NamedTuple):
 
     @property
     def node_features(self):
-        """Numbers of features of the kinds of nodes; None where there is no node."""
+        """Numbers of features of the kinds of nodes; None without nodes."""
         return [rows.shape[1] if rows.shape[0] else None for rows in self.nodes]
 
     @property
     def edge_features(self):
-        """Numbers of features of the kinds of edges; None where there is no edge."""
+        """Numbers of features of the kinds of edges; None without edges."""
         widths = [0 if z is None else z.shape[1] for _, z in self.edges]
         return [width if len(pairs) else None for (pairs, _), width in zip(self.edges, widths)]
 
@@ -78,7 +78,7 @@ def weights(samples):
 
 
 def first_widths(found):
-    """Numbers of features of all kinds, each by the first sample that says it."""
+    """Numbers of features of all kinds, each by the first sample that has it."""
     columns = zip_longest(*(own[: len(found[0])] for own in found))
     return [next((width for width in own if width is not None), 0) for own in columns]
 
@@ -88,7 +88,7 @@ def joined(arrays):
 
 
 def read_edges(kind, n_nodes, name, has_constant=False):
-    """Pairs of nodes, and their features or None, with a constant in front if asked for."""
+    """Pairs of nodes, and their features or None, with a constant in front if ``has_constant``."""
     pairs, features = kind if isinstance(kind, tuple) and len(kind) == 2 else (kind, None)
     pairs = as_array(pairs, name)
     if pairs.size == 0:
@@ -113,9 +113,9 @@ def read_edges(kind, n_nodes, name, has_constant=False):
 
 
 class PartModel(PairwiseModel):
-    """States of nodes joined by edges, on a graph of each sample's own (base class).
+    """Base class of models on graphs: states of nodes joined by edges.
 
-    A subclass says which parts an input has (`parts`), and how its outputs are states of nodes
+    A subclass defines the parts of an input (`parts`), and its outputs as states of nodes
     (`encode`, `decode`). The score of the states y is linear in the weights::
 
         sum_t <W[kind of t][:, y_t], x_t> + sum_e sum_f z_ef T[kind of e, f][y_a, y_b]
@@ -174,8 +174,8 @@ class PartModel(PairwiseModel):
     ...     edge_symmetry = "symmetric"
     ...     def parts(self, x):
     ...         t = np.arange(len(x) - 1)
-    ...         alike = np.exp(-np.abs(np.diff(x, axis=0)))
-    ...         return np.column_stack([x, np.ones(len(x))]), (np.stack([t, t + 1], axis=1), alike)
+    ...         like = np.exp(-np.abs(np.diff(x, axis=0)))
+    ...         return np.column_stack([x, np.ones(len(x))]), (np.stack([t, t + 1], axis=1), like)
     >>> X = [np.array([[0.1], [0.3], [0.9], [1.1]]), np.array([[1.0], [0.8], [0.2]])]
     >>> y = [[0, 0, 1, 1], [1, 1, 0]]
     >>> svm = StructuredSVM(Line(), solver="bcfw", C=1.0).fit(X, y)

@@ -22,7 +22,7 @@ NEEDS_NUMBERS = (
 
 
 class Stacked(Packed):
-    """Samples that were stacked and checked once: models ask nothing more of them."""
+    """Samples that were stacked and checked once: models check nothing more."""
 
     @classmethod
     def of(cls, values, starts):
@@ -266,7 +266,7 @@ def check_counts(n_inputs, n_outputs):
 
 
 def weighted_samples(X, y, sample_weight, drops_empty=False):
-    """The samples of positive weight, without empty ones if asked for, and their weights."""
+    """The samples of positive weight, without empty ones if ``drops_empty``, and their weights."""
     n_samples = length_of(X, "X")
     check_counts(n_samples, length_of(y, "y"))
     check_some(n_samples)

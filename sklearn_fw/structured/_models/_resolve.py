@@ -107,7 +107,7 @@ def _are_graphs(X):
 
 
 def _refuse_loose_graphs(X, y):
-    """Say how graphs are written, where one stands alone or is a list."""
+    """Explain the format of graphs, where one stands alone or is a list."""
     n_nodes = _n_nodes_of_pair(X) if isinstance(X, tuple) else 0
     n_labels = len(y) if hasattr(y, "__len__") and not sp.issparse(y) else 0
     if is_graph(X) or (n_nodes and n_nodes == n_labels != len(X)):
@@ -135,7 +135,7 @@ def _refuse_matchings(X, y):
     fits = all(shape and np.shape(x)[: len(shape)] == shape for x, shape in zip(X, shapes))
     if not fits or all(map(_may_be_matching, y)):
         raise ValueError(
-            "y holds matrices or lists of pairs: if they say which rows belong to which columns, "
+            "y holds matrices or lists of pairs: if they assign rows to columns, "
             "write model='matching'; if they are labels of the cells of grids, write model='grid', "
             "which needs an array of shape (n_rows, n_columns, n_features) for each in X"
         )
@@ -159,7 +159,7 @@ def _is_structured(X, y):
 
 
 def _refuse_words(X, y):
-    """Say what sequences of words or of dictionaries need, before they are taken for a table."""
+    """Explain the format of sequences of words or dictionaries, before they become a table."""
     if not isinstance(X, list | tuple) or isinstance(next(iter(y), None), str | int | float):
         return
     refuse_words(X[0][0] if isinstance(X[0], list | tuple) and X[0] else X[0], "X[0]")

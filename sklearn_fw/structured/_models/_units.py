@@ -73,7 +73,7 @@ class Units(NamedTuple):
 
 
 def units_for(model, X, weight, scale, edge_scale, is_natural):
-    """`Units` for the parameters of an estimator; ``is_natural`` says what "auto" stands for."""
+    """`Units` for the parameters of an estimator; ``is_natural`` is the value of "auto"."""
     rows = model._stack(X)
     columns = Columns.of(rows, weight)
     if check.is_auto(scale) and is_natural:
@@ -167,14 +167,14 @@ def warn_of_scale(model, X):
     sizes = size_of_rows(model._stack(X).matrix), model._size_of_edge_features(X)
     for place, size in zip(("node", "edge"), sizes):
         if not SIZE / FAR_OFF <= _size(model, size) <= SIZE * FAR_OFF:
-            unlearnt = "tables and constants" if size > SIZE else "features"
+            unlearned = "tables and constants" if size > SIZE else "features"
             warn(
-                f"features in X have a norm of {size:.2g} at each {place}, beside tables and "
-                f"constants of one: {unlearnt} will hardly be learnt; scale features to about one, "
-                f"images of 8 bits by X / 255, or leave C='auto', which does so"
+                f"features in X have a norm of {size:.2g} at each {place}, compared with one "
+                f"of tables and constants: {unlearned} will hardly be learned; scale features to "
+                f"about one, images of 8 bits by X / 255, or leave C='auto', which does so"
             )
 
 
 def _size(model, size):
-    """`SIZE` where sizes do not matter, or are no numbers to go by."""
+    """`SIZE` where sizes do not matter, or are zero or infinite."""
     return size if model.n_tables_ and 0.0 < size < np.inf else SIZE

@@ -21,7 +21,7 @@ class Answer(NamedTuple):
 
     vertex: object  # the output, in the form of its blocks
     loss: float  # L_i
-    value: float  # H_i at these weights, with the loss as often as it was asked for
+    value: float  # H_i at these weights, with the loss as often as in the call
     slack: float = 0.0  # what the best H_i may exceed it by, inf if unknown
 
 
@@ -65,7 +65,7 @@ class SmoothedSweep(NamedTuple):
     value: np.ndarray  # (n,) tau log sum_y exp(H_i(y) / tau)
     loss: np.ndarray  # (n,) expected L_i
     entropy: np.ndarray  # (n,)
-    mean: object  # (n_weights,) ``sum_i p_i E[psi_i]``; None unless it was asked for
+    mean: object  # (n_weights,) ``sum_i p_i E[psi_i]``; None unless requested
 
 
 class Certificate(NamedTuple):
@@ -95,8 +95,8 @@ class Problem:
 
     - ``top_answers(i, w, k)``: at most k answers, best first; ``mix(i, answers, weights)``: their
       `Mixture`,
-    - ``keep(answers)`` of a sweep as vertices of probability zero, where there is no room in place
-      of the worst of these; ``kept(slots)``: vertices in the form of the answers of a sweep,
+    - ``keep(answers)`` of a sweep as vertices of probability zero, in place of the worst of these
+      where memory is full; ``kept(slots)``: vertices in the form of the answers of a sweep,
     - ``sweep(w, augmented)``: without the loss if not ``augmented``; ``currents()`` of a sweep at
       the iterate, without oracle calls,
     - ``vertex_of(answers)``: (v_s, l_s) of the vertex of the whole domain,
@@ -108,7 +108,7 @@ class Problem:
     workers = None  # what asks oracles, where passes are not compiled
     n_labels = 1.0
     n_nodes = None  # of all samples; None where outputs have none
-    surrogate = HINGE  # what solvers minimise the mean of
+    surrogate = HINGE  # what solvers minimize the mean of
     single = False  # whether every output is one class, and compiled code finds the best
 
     def __init__(self, weight, n_weights, max_loss):

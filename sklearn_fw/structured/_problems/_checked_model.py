@@ -156,7 +156,7 @@ class CheckedModel:
         return ask_for_outputs(self.oracle, self._scores(i, x, read_only(w), y_true), k)
 
     def key(self, y):
-        """A hashable that tells outputs apart."""
+        """A hashable that identifies an output."""
         if callable(getattr(self.model, "output_key", None)):
             key = self.model.output_key(y)
             try:
@@ -171,7 +171,7 @@ class CheckedModel:
             array = np.empty(0, dtype=object)
         if array.dtype == object:
             raise TypeError(
-                f"outputs of type {type(y).__name__} cannot be told apart: give the model a method "
+                f"outputs of type {type(y).__name__} cannot be compared: give the model a method "
                 f"output_key(y)"
             )
         # Not bytes: equal labels may come in different integer or text types.

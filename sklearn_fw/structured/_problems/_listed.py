@@ -23,8 +23,8 @@ from ._workers import Shipment, Workers
 class ListedProblem(Problem):
     """Dual variables by explicit outputs.
 
-    A subclass says how the oracle is called (`_find`), how w is seen from a block (`_local`), and
-    what a vector of a block is as a feature difference (`_lift`).
+    A subclass defines the call of the oracle (`_find`), the coordinates of w in a block (`_local`)
+    and the feature difference of a vector of a block (`_lift`).
     """
 
     @abstractmethod

@@ -1,4 +1,4 @@
-"""Convex hulls of the labellings of parts, see `_polytopes`."""
+"""Convex hulls of the labelings of parts, see `_polytopes`."""
 
 from functools import cache, cached_property
 from itertools import pairwise
@@ -77,7 +77,7 @@ class PartPolytopes:
         return [HullProjection(_Vertices(self, i)) for i in range(len(self.weight))]
 
     def resolve(self, geometry):
-        """The geometry asked for; "auto" is "entropy" for forests, else "euclidean"."""
+        """The given geometry; "auto" is "entropy" for forests, else "euclidean"."""
         if check.is_auto(geometry):
             return "entropy" if self._has_marginals else "euclidean"
         if geometry == "entropy" and not self._has_marginals:
@@ -202,7 +202,7 @@ class PartPolytopes:
         return z
 
     def best_vertex(self, i, s):
-        """z(y) of the labelling of sample i with the largest ``<s, z(y)>``, as an atom."""
+        """z(y) of the labeling of sample i with the largest ``<s, z(y)>``, as an atom."""
         blocks, n_states, length = self._blocks, self._parts.cost.shape[1], self._lengths[i]
         cut = length * n_states
         tables = s[cut:].reshape(-1, n_states, n_states)

@@ -1,4 +1,4 @@
-"""Training sets of parts: their sizes, pieces of large graphs, other true labellings."""
+"""Training sets of parts: their sizes, pieces of large graphs, other true labelings."""
 
 import numpy as np
 import scipy.sparse as sp
@@ -67,7 +67,7 @@ def can_be_cut(parts):
 
 
 def cells(parts, n_nodes, rng):
-    """Number of the piece of every node, of about so many nodes each.
+    """Number of the piece of every node, of about ``n_nodes`` nodes each.
 
     Nodes belong to the nearest of some drawn in every sample; unreached ones are pieces.
     """
@@ -155,7 +155,7 @@ def _mix_of(mix, edges):
 
 
 # ---- other targets -------------------------------------------------------------------------------
-# True labellings that are replaced by others, as hidden states are found anew.
+# True labelings that are replaced by others, as hidden states are found again.
 
 
 def truth_of(blocks):

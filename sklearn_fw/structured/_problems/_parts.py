@@ -51,7 +51,7 @@ class PartProblem(Problem):
         plain = not exhaustive and parts.zero_one_cost == 0.0
         self._parts = parts._replace(exhaustive=None if plain else exhaustive)
         self._n_jobs, self.workers = n_jobs, Workers(n_jobs, oracle)
-        self.singles = None  # what exact steps want to know, once they are asked for
+        self.singles = None  # tables of exact steps, once these are used
         self._graph = Graph(
             parts.edges, parts.edge_table, parts.edge_start, parts.edge_stop, parts.mix
         )

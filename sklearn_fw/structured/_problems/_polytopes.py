@@ -6,7 +6,7 @@ the loss is ``<c_i, z> + c0_i``, so that a point z of all polytopes together has
     Psi(z) = sum_i p_i F_i (z(y_i) - z_i),        l(z) = sum_i p_i (<c_i, z_i> + c0_i)
 
 Distances are ``sum_i p_i d_i``: p_i then cancels in prox steps, and what these add up are, for all
-samples alike, *potentials* ``F_i' w + s c_i``, which one pair (w, s) describes.
+samples, *potentials* ``F_i' w + s c_i``, which one pair (w, s) describes.
 """
 
 from numbers import Real
@@ -191,7 +191,7 @@ class ModelPolytopes:
         return f"{method} of {type(self._model).__name__} for sample {sample.i}"
 
     def resolve(self, geometry):
-        """The geometry asked for, or one that the model knows."""
+        """The given geometry, or one that the model supports."""
         if check.is_auto(geometry):
             has_only_marginals = self._lacks(["project"]) and not self._lacks(NEEDED["entropy"])
             geometry = "entropy" if has_only_marginals else "euclidean"

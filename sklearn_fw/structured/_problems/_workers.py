@@ -19,7 +19,7 @@ class Workers:
     def __init__(self, n_jobs, oracle):
         self.n_jobs = n_jobs
         self.prefer = "threads" if getattr(oracle, "releases_gil", False) else None
-        n_workers(n_jobs)  # refuses what is no number of workers
+        n_workers(n_jobs)  # refuses other values than a number of workers
         self._threads, self._n_threads = None, 0
 
     @property
@@ -40,7 +40,7 @@ class Workers:
         if not self.share_memory:
             pool = parallel(self.n_jobs, self.prefer)
             return pool([delayed(function)(*args) for args in calls])
-        # joblib starts threads anew for every call and looks for what they found every 10 ms.
+        # joblib starts threads for every call and looks for what they found every 10 ms.
         if self._n_threads != self.size:
             self._n_threads = self.size
             self._threads = ThreadPoolExecutor(self._n_threads)

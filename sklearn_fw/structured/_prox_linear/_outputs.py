@@ -167,7 +167,7 @@ class Labellings(Outputs):
         loss = loss_of_nodes(self, self.task_loss_, NODE_LOSSES)
         if not loss.decomposes:
             raise ValueError(
-                f"task_loss={task_loss!r} is no sum over nodes: use 'hamming' or a matrix of costs"
+                f"task_loss={task_loss!r} is not a sum over nodes: use 'hamming' or a cost matrix"
             )
         self._judge = HammingLoss() if by_itself else loss
         starts = np.cumsum([0] + [layout.n_nodes for layout in layouts])

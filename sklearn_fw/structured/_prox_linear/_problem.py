@@ -5,7 +5,7 @@ With scores ``s_i(w)``, costs c_i, outputs z (see `_outputs`) and the truth t_i,
     min_w lam / 2 |w|^2 + |w - a|^2 / (2 eta)
           + sum_i p_i max_z <c_i + s_i(a) + J_i (w - a), z - t_i>
 
-With ``sigma = lam + 1 / eta`` and the centre ``m = a / (1 + lam eta)``, the two quadratics are
+With ``sigma = lam + 1 / eta`` and the center ``m = a / (1 + lam eta)``, the two quadratics are
 ``sigma / 2 |w - m|^2`` and a constant. In ``w - m`` that is a structured SVM with the feature
 difference ``J_i' u`` of ``u = t_i - z``, regularization sigma, and the loss ``-<b_i, u>`` with
 ``b_i = c_i + s_i(a) + J_i (m - a)``: what every solver is written for. The dual variables, means of
@@ -24,7 +24,7 @@ from .._problems._checked_model import Output, SparseVector
 from .._problems._listed import ListedProblem
 from .._problems._workers import Workers
 
-REFRESH = 20  # moves per sample after which weights are computed anew
+REFRESH = 20  # moves per sample after which weights are computed again
 FORGIVEN = 1e-12  # rounding of an answer that is no better than the truth
 EVERYWHERE, NOWHERE = slice(None), SparseVector(np.empty(0, np.int64), np.empty(0))
 
@@ -56,9 +56,9 @@ class LinearizedProblem(ListedProblem):
             hinge[i] += slack if np.isfinite(slack) else 0.0
         return values, float(self.weight @ hinge)
 
-    def linearize(self, anchor, values, centre, level):
+    def linearize(self, anchor, values, center, level):
         """Make the sub-problem at an anchor, where scores have these values and hinges a mean."""
-        self.anchor, self.max_loss, shift = anchor, level, centre - anchor
+        self.anchor, self.max_loss, shift = anchor, level, center - anchor
         moved = bool(np.any(shift))
         self.base = [
             self.costs[i] + values[i] + (self._forward(i, shift) if moved else 0.0)
@@ -133,7 +133,7 @@ class LinearizedProblem(ListedProblem):
         u = self.targets[i] - mean
         return Mixture(SparseVector(self._places[i], u), self._loss(i, u), value)
 
-    # ---- products with derivatives are dear: w is computed anew where rounding may show ----------
+    # ---- products with derivatives are dear: w is computed again where rounding may show ---------
 
     def move(self, i, direction, gamma):
         super().move(i, direction, gamma)

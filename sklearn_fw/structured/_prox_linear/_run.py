@@ -10,7 +10,7 @@ from .._solvers import begin
 
 SHARE = 0.5  # of the decrease of the model, which its certified gap may be
 TIGHTER = 0.25  # factor of the tolerance while the gap is larger
-REALISED = 0.1  # share of the decrease of the model that a step has to realise
+REALIZED = 0.1  # share of the decrease of the model that a step has to realize
 SHORTER, LONGER = (0.05, 0.5), 4.0  # factors of eta after a step that did not, and one that did
 ROUNDING = 1e-13  # gaps below this share of the objective are rounding errors
 MOST_PASSES = 50  # over one model
@@ -55,11 +55,11 @@ class ProxLinear(IterativeMethod):
     # ---- one model -------------------------------------------------------------------------------
 
     def _solve(self):
-        """The model at the present point, to a gap below its decrease."""
+        """The model at the current point, to a gap below its decrease."""
         blocks, shrink = self.blocks, 1.0 + self.lam * self.eta
-        centre, sigma = self.w / shrink, self.lam + 1.0 / self.eta
+        center, sigma = self.w / shrink, self.lam + 1.0 / self.eta
         constant = self._penalty(self.w) / shrink
-        blocks.linearize(self.w, self.values, centre, self.level)
+        blocks.linearize(self.w, self.values, center, self.level)
         # The bound of the paper, F(w_0) / k, is loose; half of what can be gained is what counts.
         tol, n_passes, value, lower, w = self.inner_tol, 0, np.inf, -np.inf, None
         floor = max(0.5 * self.tol, ROUNDING) * abs(self.objective)
@@ -73,9 +73,9 @@ class ProxLinear(IterativeMethod):
             found = method.solution()
             self.warm = blocks.export()
             if blocks.explicit and not self.warm["complete"]:
-                self.warm = None  # some were evicted: what is left is no distribution
+                self.warm = None  # some were evicted: what is left is not a distribution
             if found.primal + constant < value:
-                value, w = float(found.primal + constant), centre + found.w
+                value, w = float(found.primal + constant), center + found.w
             lower = max(lower, float(found.dual + constant))
             gap, decrease = value - lower, self.objective - value
             is_done = gap <= SHARE * decrease or self.objective - lower <= self.tol * self.objective
@@ -105,14 +105,14 @@ class ProxLinear(IterativeMethod):
     # ---- the loop --------------------------------------------------------------------------------
 
     def step(self):
-        """Solve the model at the present point, and go to its minimizer if that is better."""
+        """Solve the model at the current point, and go to its minimizer if that is better."""
         model = self._solve()
         decrease = self.objective - model.value
         if self.objective - model.lower <= self.tol * self.objective or decrease <= 0.0:
             return self._row(model, True, is_accepted=0.0)
         values, level = self.blocks.evaluate(model.w)
         objective = self._penalty(model.w) + level
-        needed = REALISED * decrease if self.finds_eta else 0.0
+        needed = REALIZED * decrease if self.finds_eta else 0.0
         is_accepted = self.objective - objective >= needed
         square = float((model.w - self.w) @ (model.w - self.w))
         if is_accepted:

@@ -20,7 +20,7 @@ DIRECTIONS = 3  # that derivatives are tried in, so that a kink in one of them i
 
 
 class ScoreModel(Parameterized, ABC):
-    """Scores as a function of input and weights, with its derivatives: base class of such models.
+    """Base class of score models: scores of input and weights, with derivatives.
 
     A subclass, or any object with the same methods, can be given as
     ``ProxLinearStructuredSVM(score_model)``. Scores are one of

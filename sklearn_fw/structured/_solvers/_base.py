@@ -78,7 +78,7 @@ class Solver(Parameterized):
       ``exp(H_i(y; w) / temperature)``, for oracles with marginals; its ``value`` is the smoothed
       maximum, and it has ``loss`` (expected) and ``entropy``,
     - ``smoothed_sweep(w, temperature, loss_weight=1.0, mean=False)``: the same for all samples, as
-      arrays ``value``, ``loss`` and ``entropy``, with ``mean = sum_i p_i E[psi_i]`` if asked for,
+      arrays ``value``, ``loss`` and ``entropy``, and on request ``mean = sum_i p_i E[psi_i]``,
     - ``certify_smoothed(w)``: from such a pass, ``primal``, ``gradient``, ``dual`` and ``gap`` of
       the objective with the smooth surrogate at any w,
     - ``add_to(i, answer, factor, out)``: ``out += factor psi_i``,
@@ -160,7 +160,7 @@ class Solver(Parameterized):
         method : object
             ``step()`` makes one pass, and returns None or a row of ``history_``: a dict of numbers
             with "objective" and, if ``certified``, "dual_gap" among them. ``certify()`` returns
-            such a row for the present point, and ``weights()`` that point.
+            such a row for the current point, and ``weights()`` that point.
         """
 
 
@@ -234,7 +234,7 @@ class DualMethod(IterativeMethod):
 
     check_first = False  # a warm start may be good enough already
     passes_since_check = 0
-    last = None  # certificate of the point of the moment
+    last = None  # certificate of the current point
 
     def step(self):
         if self.check_first:
@@ -343,7 +343,7 @@ class BestPointMethod(IterativeMethod):
         return numbers(self, self.blocks, self.gap)
 
     def breakpoint(self):
-        """The best point in the ball of the moment."""
+        """The best point in the current ball."""
         if not self.blocks.certified:
             raise ValueError(
                 "a path over radii needs an oracle that is exact or bounds the scores of answers"

@@ -26,7 +26,7 @@ REPEATS = 2  # steps for each sample of a batch
 
 
 class BlockFrankWolfe(Solver):
-    """Block-coordinate Frank-Wolfe on the dual of the structured SVM, with a certified gap.
+    """Block-coordinate Frank-Wolfe on the dual problem, with a certified gap.
 
     Each visit calls the oracle for one sample and makes an exact line search on its block of dual
     variables. `StructuredSVM` has names for the usual settings: "bcfw", "bcpfw" (pairwise), "bcafw"
@@ -72,7 +72,7 @@ class BlockFrankWolfe(Solver):
     batch_step : bool, default=False
         Use the vertices of every gap pass for one common step of all blocks.
     lower_bounds, upper_bounds : float, array-like of shape (n_weights,) or None, default=None
-        Box for the weights; None takes what ``model.bounds()`` says, if anything.
+        Box for the weights; None takes ``model.bounds()``, if any.
     warm_start_type : {"keep_primal", "keep_dual", "none"}, default="keep_primal"
         What a warm start with another C keeps: the weights (needs a larger C), the dual
         variables, or nothing.
@@ -84,7 +84,7 @@ class BlockFrankWolfe(Solver):
 
     Notes
     -----
-    More than 13 parameters: four say what the cache is, two are the sides of a box, and each is a
+    More than 13 parameters: four define the cache, two are the sides of a box, and each is a
     grid key of its own.
 
     A pass costs n oracle calls minus cache hits; a gap pass costs n more. The expected gap falls as
@@ -140,7 +140,7 @@ class BlockFrankWolfe(Solver):
         if self.cache is True and self.cache_size < 2:
             raise ValueError("cache_size must be at least 2: the truth and one other vertex")
         if self.cache is True and self.variant == "exact":
-            raise ValueError("variant='exact' has no use for a cache: set cache=False")
+            raise ValueError("variant='exact' does not use a cache: set cache=False")
         if self.sampling == "active" and self.variant != "exact":
             raise ValueError(f"sampling='active' is defined for variant='exact' only, got {name}")
         return _BlockMethod(self, blocks, lam, tol, rng, warm)
@@ -159,7 +159,7 @@ class _BlockMethod(DualMethod):
         )  # fmt: skip
         capacity = int(settings.cache_size) if explicit else 0
         settings._reset(blocks, lam, capacity=capacity, averaging=bool(settings.averaging))
-        self.averages = bool(settings.averaging)  # whether the point of the moment is the average
+        self.averages = bool(settings.averaging)  # whether the current point is the average
         self.check_first = warm is not None and settings.warm_start_type != "none"
         if self.check_first:
             self._warm_start(warm, lam)
@@ -255,22 +255,22 @@ class _BlockMethod(DualMethod):
         return numbers(self.last, blocks, estimate)
 
     def _warn_negative(self, certificate):
-        """Once, and not where answers have no bounds: those claim nothing, and the fit says so."""
+        """Once, and not where answers have no bounds: the fit then warns anyway."""
         small = -1e-5 * max(1.0, abs(certificate.primal))
         if self.warned or self.blocks.n_unbounded or certificate.gap >= small:
             return
         self.warned = True
         warn(
-            f"the duality gap is {certificate.gap:.3g} < 0: the oracle is not exact, and gaps are "
-            f"no certificates",
+            f"the duality gap is {certificate.gap:.3g} < 0: the oracle is not exact, so that gaps "
+            f"are not certificates",
             RuntimeWarning,
         )
 
     def _passes_to_go(self, gap):
         """Passes until the next certificate.
 
-        Known gaps are those of the iterate; nothing but a certificate tells that the average is
-        good enough. Its gap falls about as one over the passes, hence it is asked when it may be.
+        Known gaps are those of the iterate; only a certificate shows that the average is
+        good enough. Its gap falls about as one over the passes, so it is certified when it may be.
         """
         limit, most = self.blocks.gap_limit(self.tol), int(self.settings.gap_check)
         if not check.is_auto(self.settings.averaging) or not 0.0 < gap < 2.0 * limit:
@@ -314,7 +314,7 @@ class MinibatchFrankWolfe(Solver):
     early_exit : float, default=0.8
         Certify early when the last known gaps sum to at most ``early_exit * tol``.
     lower_bounds, upper_bounds : float, array-like of shape (n_weights,) or None, default=None
-        Box for the weights; None takes what ``model.bounds()`` says, if anything.
+        Box for the weights; None takes ``model.bounds()``, if any.
 
     See Also
     --------
@@ -424,7 +424,7 @@ class FrankWolfe(Solver):
     step_size : {"line_search", "universal"}, default="line_search"
         "universal" takes steps of 2 / (k + 2).
     lower_bounds, upper_bounds : float, array-like of shape (n_weights,) or None, default=None
-        Box for the weights; None takes what ``model.bounds()`` says, if anything.
+        Box for the weights; None takes ``model.bounds()``, if any.
 
     See Also
     --------

@@ -15,12 +15,12 @@ SMOOTHERS = ("entropy", "l2")
 SCHEDULES = ("adapt", "adapt_nonstrong", "const", "const_nonstrong")
 # First smoothing, in units of the largest loss of one part: what falls may begin high.
 FALLING, FIXED = 2.0, 0.1
-# A walk is made in pieces, after which the step is judged anew; the mean of the later ones counts.
+# A walk is made in pieces, after which the step is judged again; the mean of the later ones counts.
 PIECES, LATER = 4, 2
 LONGER, SHORTER, REJECTED = 0.8, 1.5, 4.0  # factors of the Lipschitz constant
-MOST_REJECTED = 40  # times that one walk begins anew; then no step is short enough
+MOST_REJECTED = 40  # times that one walk begins again; then no step is short enough
 STEEPEST = 4.0  # what noise drives it up to, in units of its bound
-FAR, FASTER = 4.0, 0.3  # one so many times above what steps meet falls by this factor
+FAR, FASTER = 4.0, 0.3  # one FAR times above what steps meet falls by FASTER
 FLATTEST = 1e-3  # in units of lam + kappa: gradients that do not change have no curvature
 PROBES, PROBED = 3, 0.1  # walks that look for the first one, of a share of the samples
 MOST_OUTPUTS = 64
@@ -67,7 +67,7 @@ class Casimir(Solver):
     inner_budget : int or None, default=None
         Steps per pass; None is the number of samples.
     lower_bounds, upper_bounds : float, array-like of shape (n_weights,) or None, default=None
-        Box for the weights; None takes what ``model.bounds()`` says, if anything.
+        Box for the weights; None takes ``model.bounds()``, if any.
 
     See Also
     --------
@@ -135,7 +135,7 @@ class Casimir(Solver):
 class Schedule:
     """mu_k and kappa_k for k = 1, 2, ..., alpha_0 and the steps of alpha.
 
-    ``mu`` and ``kappa`` are those to begin with; without ``kappa`` there is no momentum.
+    ``mu`` and ``kappa`` are those to begin with; without ``kappa`` no momentum is used.
     """
 
     def __init__(self, name, mu, kappa, lam):
@@ -154,7 +154,7 @@ class Schedule:
         return self.kappa * k if self.adapts and not self.strong else self.kappa
 
     def momentum_of(self, k):
-        """beta_k, after which alpha is alpha_k; to be asked for k = 1, 2, ... in turn.
+        """beta_k, after which alpha is alpha_k; to be called for k = 1, 2, ... in turn.
 
         With ``r = kappa + lam``, alpha_k is the positive root of equation 27 of Pillutla et al.,
         ``a^2 r_next = (1 - a) alpha^2 r + a lam``, without cancellation; beta is equation 29.
@@ -316,7 +316,7 @@ class _CasimirMethod(BestPointMethod):
         return np.minimum(places, len(self.probabilities) - 1)
 
     def _walk(self, n_steps, kappa):
-        """Mean of the later iterates of a walk, which begins anew where its step is rejected."""
+        """Mean of the later iterates of a walk, which begins again where its step is rejected."""
         pieces = np.array_split(self._draw(n_steps), min(PIECES, n_steps))
         least = 0.0  # calm pieces do not make steps long again that a later piece rejected
         for _ in range(MOST_REJECTED):

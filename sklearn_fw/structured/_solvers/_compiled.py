@@ -19,16 +19,16 @@ smoothed = lazy("structured.smoothed")
 variance_reduced = lazy("structured.variance_reduced")
 
 
-def accelerated(twin, suits):
-    """Decorator of a ``plain`` pass, whose twin is used if it ``suits`` the arguments."""
+def accelerated(compiled, suits):
+    """Decorator of a ``plain`` pass: ``compiled`` replaces it if it ``suits`` the arguments."""
 
     def decorate(plain):
         @functools.wraps(plain)
         def run(blocks, *args):
             from .._problems._parts import PartProblem  # which loads numba
 
-            has_twin = isinstance(blocks, PartProblem) and suits(blocks, *args)
-            return (twin if has_twin else plain)(blocks, *args)
+            is_compiled = isinstance(blocks, PartProblem) and suits(blocks, *args)
+            return (compiled if is_compiled else plain)(blocks, *args)
 
         run.plain = plain
         return run

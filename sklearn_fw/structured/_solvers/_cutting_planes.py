@@ -11,12 +11,12 @@ from ...optim._frank_wolfe._corrective import maximise_on_simplex
 from ._base import BestPointMethod, Solver, SweepMethod, check_switch
 from ._visits import revisit_rules, visit_blocks
 
-# The quadratic program is solved to this share of the gap, in so many Newton steps at most where
+# The quadratic program is solved to this share of the gap, in this many Newton steps at most where
 # there are bounds.
 EXACTNESS, MOST_STEPS = 1e-3, 100
 MOST_CACHED = 20  # cutting planes from the cache in a row
-# That of all samples is solved until its gap is this share of the last certified one, by so many
-# rounds at most; a round visits the samples that hold most of its gap so many times.
+# That of all samples is solved until its gap is SHARE times the last certified one, by MOST_ROUNDS
+# rounds at most; a round visits the samples that hold most of its gap REPEATS times.
 SHARE, MOST_ROUNDS, REPEATS, MOST_OF_GAP = 0.3, 100, 2, 0.9
 
 
@@ -45,7 +45,7 @@ class OneSlack(Solver):
     max_idle : int, default=20
         Iterations after which a cutting plane without a dual variable is removed.
     lower_bounds, upper_bounds : float, array-like of shape (n_weights,) or None, default=None
-        Box for the weights; None takes what ``model.bounds()`` says, if anything.
+        Box for the weights; None takes ``model.bounds()``, if any.
 
     See Also
     --------
@@ -122,7 +122,7 @@ class _Planes:
         self.answers.append(answers)
 
     def remove_idle(self, most):
-        """Forget planes that had no dual variable for so many solutions."""
+        """Remove planes that had no dual variable for more than ``most`` solutions."""
         self.idle = np.where(self.alpha > 0.0, 0, self.idle + 1)
         kept = self.idle <= most
         kept[:2] = True
@@ -212,7 +212,7 @@ class _OneSlackMethod(BestPointMethod):
         return blocks.kept(slots) if enough else None
 
     def certify(self):
-        """n oracle calls at the point of the moment."""
+        """n oracle calls at the current point."""
         blocks, w = self.blocks, self.w
         self.dual = max(self.dual, blocks.dual_value(*self.planes.mean()))
         blocks.n_unbounded = 0
@@ -249,7 +249,7 @@ class NSlack(Solver):
         Outputs per sample. When full, the worst one without a dual variable makes room; if all are
         in use the table grows.
     lower_bounds, upper_bounds : float, array-like of shape (n_weights,) or None, default=None
-        Box for the weights; None takes what ``model.bounds()`` says, if anything.
+        Box for the weights; None takes ``model.bounds()``, if any.
 
     See Also
     --------

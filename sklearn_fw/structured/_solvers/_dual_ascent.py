@@ -54,7 +54,7 @@ def ascend_blocks(blocks, order, uniforms, rules, entropy):
 
 
 class DualAscent(Solver):
-    """Dual coordinate ascent with gap sampling, for ``surrogate="crf"`` and ``"softmax_margin"``.
+    """Dual coordinate ascent with gap sampling, for "crf" and "softmax_margin".
 
     Each visit moves the dual variables of one sample towards its Gibbs distribution, which raises
     the dual objective. The weights are those of the dual variables.
@@ -198,7 +198,7 @@ class _AscentMethod(DualMethod):
         return self.passes_to_go > MANY_PASSES
 
     def _note_progress(self, gap, n_passes):
-        """Expect so many more passes as the fall of the gap since the last certificate says."""
+        """Extrapolate the passes left from the fall of the gap since the last certificate."""
         limit = max(self.blocks.gap_limit(self.tol), LEAST * abs(self.blocks.objective))
         before, self.checked = self.checked, gap
         if before is None or not gap > limit or not n_passes:

@@ -20,14 +20,14 @@ block_rules = lazy("structured.block_rules")
 RESTART = 0.25
 # The share of the largest step allowed that the next one takes, and by how much steps may change.
 SAFETY, SHRINK, GROW = 0.8, 0.5, 1.5
-# What the inequality that allows a step may lack, as a fraction of the gap asked for.
+# What the inequality that allows a step may lack, as a fraction of the required gap.
 FORGIVEN = 1e-3
 # Weights of this size come from steps that are too long; steps of this size, from broken numbers.
 HUGE, TINY = 1e50, 1e-12
 
 
 class Extragradient(Solver):
-    """Structured SVM by dual extragradient, which needs projections or marginals, no line search.
+    """Dual extragradient method, by projections or marginals.
 
     Solves the saddle point problem between weights and, for each sample, a point of the convex
     hull of its outputs, with feature difference ``Psi(z)`` and loss ``l(z)`` (means over samples)::
@@ -72,7 +72,7 @@ class Extragradient(Solver):
     gap_check : int, default=10
         Iterations between certificates, each of n_samples oracle calls.
     lower_bounds, upper_bounds : float, array-like of shape (n_weights,) or None, default=None
-        Box for the weights, with the ridge penalty only; None takes what ``model.bounds()`` says,
+        Box for the weights, with the ridge penalty only; None takes ``model.bounds()``,
         if anything.
 
     See Also

@@ -17,9 +17,9 @@ KEPT = 0.5
 
 
 class SaddlePointFrankWolfe(Solver):
-    """Structured SVM with a bound on the norm of the weights instead of a ridge: sparse models.
+    """Frank-Wolfe on the norm-constrained structured SVM, for sparse weights.
 
-    Minimises the mean structured hinge over a ball, as a saddle point between the weights and the
+    Minimizes the mean structured hinge over a ball, as a saddle point between the weights and the
     mean feature difference v and loss l of mixtures of outputs, both moved by Frank-Wolfe steps of
     one common size::
 
@@ -165,7 +165,7 @@ class _SaddleMethod(BestPointMethod):
 
 
 class _BatchMethod(_SaddleMethod):
-    answers = None  # at the weights of the moment
+    answers = None  # at the current weights
 
     def move_to(self, radius):
         super().move_to(radius)

@@ -57,7 +57,7 @@ class _PrimalMethod(IterativeMethod):
         return 2.0 * total / (self.lam * k * (k + 1.0)) if self.subgradient else total / k
 
     def certify(self):
-        """Primal objective at the weights; there is no gap."""
+        """Primal objective at the weights, without a gap."""
         w = self.weights()
         sweep = self.blocks.sweep(w)
         self.primal = float(0.5 * self.lam * (w @ w) + self.blocks.weight @ sweep.hinge)
@@ -72,7 +72,7 @@ class _PrimalMethod(IterativeMethod):
 
 
 class Subgradient(Solver):
-    """Stochastic subgradient on the primal, with steps 1/k: the baseline without a certificate.
+    """Stochastic subgradient method on the primal, a baseline without a certificate.
 
     Parameters
     ----------
@@ -89,7 +89,7 @@ class Subgradient(Solver):
 
     Notes
     -----
-    Runs ``max_iter`` passes in random order; ``tol`` is not used.
+    Runs ``max_iter`` passes in random order, with steps 1/k; ``tol`` is not used.
 
     References
     ----------

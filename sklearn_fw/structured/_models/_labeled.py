@@ -47,7 +47,7 @@ class LabelledParts(PartModel):
         counts = np.array([[rows.shape[0] for rows in sample.nodes] for sample in samples])
         labels = self._labels_of(y, counts)
         classes = [ragged.find_classes(own) for own in labels]
-        # Nodes of a kind that nobody labelled are hidden; predictions have 0 in their place.
+        # Nodes of a kind that nobody labeled are hidden; predictions have 0 in their place.
         classes = [own if len(own) else np.zeros(1, np.int64) for own in classes]
         if max(map(len, classes)) < 2:
             raise ValueError("needs at least 2 classes; y holds only one class")
