@@ -12,14 +12,6 @@ from sklearn.exceptions import ConvergenceWarning
 
 from _package import ROOT
 
-FOODS = [
-    "onion", "garlic", "olive oil", "butter", "sugar", "brown sugar", "flour", "ground cloves",
-    "orange juice", "rice", "sour cream", "tomato paste", "red wine", "parsley",
-]  # fmt: skip
-QUANTITIES = ["1", "2", "3", "1/2", "1 1/2", "about 2", "250"]
-UNITS = ["cup", "cups", "tablespoon", "cloves", "pound", "pinch of", "can of"]
-
-
 PAGES = ROOT / "docs" / "guide"
 CODE = re.compile(
     r"\.\. literalinclude:: (?P<path>\S+)\n +:pyobject: (?P<name>\w+)"
@@ -56,21 +48,6 @@ def module_at(path):
     return sys.modules[known]
 
 
-def write_recipes(path, rng, n_lines):
-    """Lines of recipes in columns: words, and tags in the usual coding."""
-    sentences = []
-    for _ in range(n_lines):
-        parts = [("QTY", QUANTITIES), ("UNIT", UNITS), ("FOOD", FOODS)]
-        rows = []
-        for tag, texts in parts[rng.integers(3) :]:
-            for position, word in enumerate(rng.choice(texts).split()):
-                # Some mistakes, as annotators make them: perfect data need no temperature.
-                full = f"{'I' if position else 'B'}-{tag}" if rng.random() > 0.03 else "O"
-                rows.append(f"{word} {full}")
-        sentences.append("\n".join(rows))
-    path.write_text("\n\n".join(sentences) + "\n", encoding="utf-8")
-
-
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_sequences_from_sequences(extra):
     torch, names = extra("torch", "torch"), {}
@@ -94,11 +71,6 @@ def _plural(word):
     return word + ("es" if word.endswith(("s", "sh")) else "s")
 
 
-def test_task_losses():
-    careful, plain = run_page("task_losses.rst")["costs"]
-    assert careful < plain
-
-
 @pytest.mark.slow
 def test_memorization(capsys):
     names = run_page("memorization.rst")
@@ -120,13 +92,6 @@ def test_factor_graphs():
     assert names["marginals"][2].tolist() == [0.0, 1.0]
 
 
-def test_coming_from_pgmpy():
-    names = run_page("coming_from_pgmpy.rst")
-    assert names["posterior"]["yes"] == pytest.approx(0.18 / 0.26)
-    assert names["evidence"] == pytest.approx(0.26)
-    assert names["explanation"] == {"rain": "yes", "wet": "yes"}
-
-
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_submodular_functions(capsys):
     names = run_page("submodular.rst")
@@ -136,29 +101,25 @@ def test_submodular_functions(capsys):
     assert "[0 1 2 3 4] -3.0 -3.0" in capsys.readouterr().out
 
 
-def test_graph_cuts():
-    names = run_page("graph_cuts.rst")
-    assert names["svm"].score(names["X"][8:], names["y"][8:]) > 0.75
-
-
-def test_from_sentences_to_a_tagger(tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
-    rng = np.random.default_rng(0)
-    for part, n_lines in [("train", 80), ("dev", 60), ("test", 40)]:
-        write_recipes(tmp_path / f"{part}.conll", rng, n_lines)
-    names, found = {}, blocks("tagging.rst")
-    assert len(found) == 10
-    for block in found:
-        exec(compile(block, "tagging.rst", "exec"), names)
-    assert names["f1"] > 0.8
-    printed = capsys.readouterr().out
-    assert "lower(w)[0]=cups" in printed
-    assert len(names["taggings"][0]) == 3
-    assert names["search"].best_score_ > 0.8
-    assert names["svm"].temperature_ != 1.0
-    assert names["probabilities"].shape == (4, len(names["svm"].classes_))
+def tags_recipes(names):
     expected = [("2", "B-QTY"), ("cups", "B-UNIT"), ("brown", "B-FOOD"), ("sugar", "I-FOOD")]
-    assert names["tag"]("2 cups brown sugar") == expected
+    return (
+        min(names["f1"], names["search"].best_score_) > 0.8
+        and "lower(w)[0]=cups" in names["names"][names["row"].indices]
+        and len(names["taggings"][0]) == 3
+        and 0.1 < names["svm"].temperature_ < 1.0
+        and names["probabilities"].shape == (4, len(names["svm"].classes_))
+        and names["tag"]("2 cups brown sugar") == expected
+    )
+
+
+def fields_are_certified(names):
+    gap = names["crf"].dual_gap_ / names["crf"].objective_
+    return (
+        0.0 <= gap <= names["crf"].tol_
+        and np.abs(names["weights"] - names["peer"].coef_).max() < 1e-2
+        and names["hinge"].temperature_ != 1.0
+    )
 
 
 def domains_agree(names):
@@ -173,8 +134,15 @@ def domains_agree(names):
     )
 
 
-# What the example of each page has shown, for a parameter of which there are built-in objects.
+# What the programs of each page have shown.
 SHOWN = {
+    "coming_from_crfsuite.rst": lambda n: n["tagger"].predict(n["sentences"])[0][0] == "B-NP",
+    "coming_from_pgmpy.rst": lambda n: n["explanation"] == {"rain": "yes", "wet": "yes"}
+    and np.allclose([n["posterior"]["yes"], n["evidence"]], [0.18 / 0.26, 0.26]),
+    "conditional_random_fields.rst": fields_are_certified,
+    "graph_cuts.rst": lambda n: n["svm"].score(n["X"][8:], n["y"][8:]) > 0.75,
+    "tagging.rst": tags_recipes,
+    "task_losses.rst": lambda n: n["costs"][0] < n["costs"][1],
     "own_loss.rst": lambda n: n["high"].converged_ and abs(n["share"] - 0.9) < 0.03,
     "own_penalty.rst": lambda n: n["model"].converged_ and 5 <= n["n_kept"] < 15,
     "own_task_loss.rst": lambda n: n["value"] == 4.0 and n["svm"].converged_,
@@ -190,7 +158,8 @@ SHOWN = {
 
 
 @pytest.mark.parametrize("page", SHOWN)
-def test_how_to_add(page):
+def test_programs_of_a_page_show_this(page, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
     filters = "always" if page == "own_solver.rst" else "error"  # it has no certificate
     with warnings.catch_warnings():
         warnings.simplefilter(filters, ConvergenceWarning)
@@ -202,7 +171,7 @@ MORE_THAN_METHODS = {"own_domain.rst", "own_model.rst", "own_task_loss.rst"}
 
 def test_every_page_on_adding_has_a_test_and_is_short():
     pages = {path.name: path.read_text(encoding="utf-8") for path in PAGES.glob("own_*.rst")}
-    assert set(pages) == set(SHOWN)
+    assert set(pages) <= set(SHOWN)
     index = (PAGES / "index.rst").read_text(encoding="utf-8")
     for name, text in pages.items():
         assert name.removesuffix(".rst") in index
@@ -210,20 +179,8 @@ def test_every_page_on_adding_has_a_test_and_is_short():
         assert len(text.splitlines()) <= 140
 
 
-def test_a_page_on_conditional_random_fields_runs():
-    names = run_page("conditional_random_fields.rst")
-    gap = names["crf"].dual_gap_ / names["crf"].objective_
-    assert 0.0 <= gap <= names["crf"].tol_
-    assert np.abs(names["weights"] - names["peer"].coef_).max() < 1e-2
-    assert names["hinge"].temperature_ != 1.0
-
-
 # Pages that a test above runs and checks, and those whose programs need an extra.
-CHECKED = {
-    "task_losses.rst", "memorization.rst", "factor_graphs.rst", "coming_from_pgmpy.rst",
-    "submodular.rst", "graph_cuts.rst", "tagging.rst", "conditional_random_fields.rst",
-    "seq2seq.rst", *SHOWN,
-}  # fmt: skip
+CHECKED = {"memorization.rst", "factor_graphs.rst", "submodular.rst", "seq2seq.rst", *SHOWN}
 
 
 @pytest.mark.slow
