@@ -92,7 +92,7 @@ def test_a_folder_that_is_not_there_is_refused(small, tmp_path, capsys):
     pytest.importorskip("matplotlib", reason="needs the extra 'plot'")
     with pytest.raises(SystemExit):
         command.main(["--output", str(tmp_path / "nowhere" / "words.png")])
-    assert "nowhere is no folder that can be written to" in capsys.readouterr().err
+    assert "nowhere is not a folder that can be written to" in capsys.readouterr().err
 
 
 def test_tuning_takes_the_best_on_validation_words():
