@@ -19,6 +19,7 @@ import _links
 import _measured
 import _news
 import _pages
+import _reference
 import _results
 
 os.environ.setdefault("MPLBACKEND", "Agg")
@@ -49,7 +50,14 @@ html_static_path = ["_static"]
 html_css_files = ["custom.css"]
 html_show_sourcelink = False
 html_math_renderer = "mathml"  # defined at the end of this file
+html_favicon = "_static/logo.svg"
 html_theme_options = {
+    "logo": {
+        "text": "sklearn_fw",
+        "alt_text": "sklearn_fw: home",
+        "image_light": "_static/logo.svg",
+        "image_dark": "_static/logo.svg",
+    },
     "show_prev_next": False,
     "navbar_end": ["theme-switcher"],
     "footer_start": ["copyright"],
@@ -150,6 +158,7 @@ def make_benchmark_pages(app, config):
 def setup(app):
     app.connect("config-inited", make_benchmark_pages)
     app.add_directive("measured", _measured.Measured)
+    app.add_directive("public-names", _reference.PublicNames)
     app.connect("source-read", write_changes)
     app.connect("autodoc-process-docstring", _formulas.show_formulas)
     app.add_post_transform(_links.LinkNames)

@@ -1,7 +1,7 @@
 """Words written with digit images, read with and without structure: ``python -m sklearn_fw``."""
 
 import argparse
-import importlib
+import importlib.util
 import logging
 import os
 import time
@@ -31,8 +31,8 @@ def main(arguments=None):
     single = _demo.tune(_demo.make_single, words)
     chain = _demo.tune(with_progress(_demo.make_chain), words)
     print(f"\n{'':28}{'best C':>8}{'right digits':>14}{'right words':>13}{'CPU s':>8}")
-    rows = {"LinearSVC, digit by digit": single, "StructuredSVM, whole words": chain}
-    for name, tuned in rows.items():
+    rows = ("LinearSVC, digit by digit", single), ("StructuredSVM, whole words", chain)
+    for name, tuned in rows:
         print(f"{name:28}{tuned.C:8g}{tuned.digits:14.1%}{tuned.words:13.1%}{tuned.seconds:8.2f}")
     svm = chain.reader
     print(
@@ -52,37 +52,29 @@ def parse(arguments):
     parser.add_argument("--version", action="version", version=f"sklearn_fw {__version__}")
     parser.add_argument("--output", help=f"figure to write; {FIGURE} when not given")
     options = parser.parse_args(arguments)
-    if not has("matplotlib"):
-        if options.output is not None:
-            parser.error(f"--output: {missing('matplotlib', 'plot')}")
-        return options
-    options.output = Path(FIGURE if options.output is None else options.output)
-    folder = options.output.absolute().parent
-    if not os.access(folder, os.W_OK):
-        parser.error(f"--output: {folder} is not a folder that can be written to")
+    if has("matplotlib"):
+        options.output = Path(FIGURE if options.output is None else options.output)
+        if not os.access(folder := options.output.absolute().parent, os.W_OK):
+            parser.error(f"--output: {folder} is not a folder that can be written to")
+    elif options.output is not None:
+        parser.error(f"--output: {missing('matplotlib', 'plot')}")
     return options
 
 
 def with_progress(make):
-    """Let a maker of estimators give them a progress bar, or exit with its requirements."""
-    if not HAS_CALLBACKS:
-        print("no progress bars: they need scikit-learn 1.9 or newer")
-        return make
-    if not has("rich"):
-        print(f"no progress bars: {missing('rich', 'progress')}")
-        return make
-    from sklearn.callback import ProgressBar
+    """Let a maker of estimators give them a progress bar, or print what it requires."""
+    if HAS_CALLBACKS and has("rich"):
+        from sklearn.callback import ProgressBar
 
-    return lambda C: make(C).set_callbacks(ProgressBar())
+        return lambda C: make(C).set_callbacks(ProgressBar())
+    reason = "they need scikit-learn 1.9 or newer"
+    print(f"no progress bars: {missing('rich', 'progress') if HAS_CALLBACKS else reason}")
+    return make
 
 
 def has(module):
     """Whether an optional module can be imported."""
-    try:
-        importlib.import_module(module)
-    except ImportError:
-        return False
-    return True
+    return importlib.util.find_spec(module) is not None
 
 
 def missing(module, extra):
