@@ -295,6 +295,15 @@ def take(items, index):
     return items[index] if isinstance(items, Packed) else _safe_indexing(items, index)
 
 
+def joined(first, second):
+    """Two containers of samples as one."""
+    if sp.issparse(first) or sp.issparse(second):
+        return sp.vstack([first, second], format="csr")
+    if all(isinstance(items, np.ndarray) and items.dtype != object for items in (first, second)):
+        return np.concatenate([first, second])
+    return [*first, *second]
+
+
 def padded(rows, width, fill):
     out = np.full((len(rows), width), fill, np.int64)
     for row, own in zip(out, rows):

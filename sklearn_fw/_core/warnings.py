@@ -30,8 +30,8 @@ def warn(message, category=UserWarning):
     warnings.warn(message, category, stacklevel=level)
 
 
-def warn_of_scorer(outputs):
-    """Warn where a metric of scikit-learn is about to compare structured outputs."""
+def refuse_scorer(outputs):
+    """Raise where a metric of scikit-learn is about to compare structured outputs."""
     if outputs.dtype.kind != "O" or not len(outputs) or isinstance(outputs[0], str | Number):
         return
     frame, depth = sys._getframe(1), 0
@@ -41,8 +41,8 @@ def warn_of_scorer(outputs):
             return
     metric = getattr(frame.f_locals["self"], "_score_func", None)
     if str(getattr(metric, "__module__", None)).startswith("sklearn."):
-        warn(
-            f"{metric.__name__} of scikit-learn compares no structured outputs, so that the score "
-            "will be an error or nan: take one of sklearn_fw.metrics.SCORERS, for instance "
-            "scoring=SCORERS['node_accuracy'], or scoring=None for the score of the estimator"
+        raise ValueError(
+            f"{metric.__name__} of scikit-learn does not support structured outputs: use one of "
+            "sklearn_fw.metrics.SCORERS, for instance scoring=SCORERS['node_accuracy'], or "
+            "scoring=None for the score of the estimator"
         )

@@ -85,7 +85,9 @@ class TRBPMarginals(MarginalsEstimator):
         Edge appearance probabilities that the marginals belong to.
     rho_gap_ : float
         How much lower the bound might be for other probabilities, to first order; NaN for "ones".
-    mrf_, factor_marginals_, learning_history_, n_features_in_, feature_names_in_ : various
+    mrf_, factor_marginals_, categories_ : various
+        As of every `MarginalsEstimator`.
+    learning_history_, n_features_in_, feature_names_in_ : various
         As of every `MarginalsEstimator`.
     n_iter_, converged_, status_ : int, bool, str
         Passes in all; whether the last problem reached ``tol``, and how it ended.

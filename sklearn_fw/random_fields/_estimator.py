@@ -4,9 +4,9 @@ import os
 from functools import partial
 
 import numpy as np
-from sklearn.base import DensityMixin
+from sklearn.base import DensityMixin, clone
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .._core import check
 from .._core.budget import time_budget
@@ -15,6 +15,7 @@ from .._core.estimator import Estimator
 from .._core.parameters import check_parameters
 from .._core.scores import is_forest
 from .._core.warnings import warn
+from ._categories import has_categories, number_categories
 from ._choice import Inference, Request
 from ._fields import FactorGraph, PairwiseMRF
 from ._files import load_uai
@@ -49,6 +50,8 @@ class MarginalsEstimator(CallbackSupportMixin, DensityMixin, Estimator):
         Log Z or an estimate of it, and certified bounds.
     learning_history_ : dict of str to ndarray
         Rounds of learning from a table with missing entries, see the guide. Else empty.
+    categories_ : list of ndarray or None
+        Categories of each column, in the order of states, of a table with text or categories.
     n_features_in_, feature_names_in_ : int, ndarray of shape (n_features_in,)
         Number of variables, and names of the columns of a data frame.
 
@@ -113,9 +116,10 @@ class MarginalsEstimator(CallbackSupportMixin, DensityMixin, Estimator):
         Parameters
         ----------
         X : FactorGraph, PairwiseMRF, path or array-like of shape (n_samples, n_variables)
-            A random field (of a subclass, its numbers); the path of a UAI file; or a table of
-            states 0, 1, ... whose rows are observations, from which potentials are learned. NaN
-            marks missing entries.
+            A random field (of a subclass, its numbers); the path of a UAI file; or a table whose
+            rows are observations, from which potentials are learned. A table holds states 0, 1,
+            ... or, in any of its columns, text or pandas categories; then the values of each column
+            are its categories. NaN and None mark missing entries.
         y : None
             Ignored.
         sample_weight : array-like of shape (n_samples,), default=None
@@ -134,6 +138,8 @@ class MarginalsEstimator(CallbackSupportMixin, DensityMixin, Estimator):
         for note in inference.notes:
             warn(note)
         self._store(mrf, inference)
+        if self.categories_ is not None:
+            mrf.state_names = [list(map(str, own)) for own in self.categories_]
         self.learning_history_ = {} if learned is None else learned.history
         tasks.finish()
         return self
@@ -165,6 +171,7 @@ class MarginalsEstimator(CallbackSupportMixin, DensityMixin, Estimator):
 
     def _field(self, X, sample_weight):
         """The random field that X is or from which it is learned, and what is known of it then."""
+        self.categories_ = None
         if isinstance(X, str | os.PathLike):
             X = load_uai(X)
         if isinstance(X, FactorGraph):
@@ -173,8 +180,14 @@ class MarginalsEstimator(CallbackSupportMixin, DensityMixin, Estimator):
             self.n_features_in_ = X.n_variables
             vars(self).pop("feature_names_in_", None)  # columns of an earlier table
             return X._plain(), None  # a field is data: nobody asks the code of a subclass
-        X = check_states(X, partial(check.data, self))
         learner = self._part("learner")
+        if has_categories(X):
+            if not check.is_auto(learner.n_states):
+                raise ValueError("n_states must be 'auto' for tables of text or categories")
+            X, self.categories_ = self._numbered(X)
+            learner = clone(learner).set_params(n_states=list(map(len, self.categories_)))
+        else:
+            X = check_states(X, partial(check.data, self))
         name, learned = f"{type(learner).__name__}.learn (learner)", learner.learn(X, sample_weight)
         learned = check_learned(learned, name, X.shape[1])
         learned.mrf.names = list(getattr(self, "feature_names_in_", [])) or None
@@ -211,18 +224,38 @@ class MarginalsEstimator(CallbackSupportMixin, DensityMixin, Estimator):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_variables), default=None
-            Rows whose missing entries are NaN or negative. None for the model itself.
+            Rows whose missing entries are NaN, None or negative. None for the model itself.
 
         Returns
         -------
         states : ndarray of shape (n_variables,) or (n_samples, n_variables), int64
             The state of largest marginal given the observed entries of the row. This minimizes the
-            expected number of wrong entries; it is not the most probable labeling.
+            expected number of wrong entries; it is not the most probable labeling. Categories,
+            dtype object, where the table of `fit` or X has text or categories.
         """
-        if X is None:
-            check_is_fitted(self)
-            return self.marginals_.argmax(axis=1)
-        return self.predict_marginals(X).argmax(axis=2)
+        states = self.predict_marginals(X).argmax(axis=-1)
+        return self._named(states, X is not None and has_categories(X))
+
+    def predict_proba(self, X, column=-1):
+        """Probabilities of the states of one variable, given the other entries of each row.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_variables)
+            Rows as in `predict`; the entries of the column itself are not used.
+        column : int or str, default=-1
+            Number or name of the variable; -1 for the last.
+
+        Returns
+        -------
+        probabilities : ndarray of shape (n_samples, n_states)
+            In the order of the states of the variable, see ``categories_``.
+        """
+        check_is_fitted(self)
+        rows, last = self._partial_rows(X), self.mrf_.n_variables - 1
+        j = last if column == -1 else self.mrf_._variable(column, "column")
+        rows[:, j] = -1
+        return self._marginals_of_rows(rows)[:, j, : self.mrf_.n_states[j]]
 
     def predict_marginals(self, X=None):
         """Marginals of all variables, given the observed entries of each row.
@@ -239,9 +272,11 @@ class MarginalsEstimator(CallbackSupportMixin, DensityMixin, Estimator):
             have zero.
         """
         check_is_fitted(self)
-        if X is None:
-            return self.marginals_.copy()
+        return (
+            self.marginals_.copy() if X is None else self._marginals_of_rows(self._partial_rows(X))
+        )
 
+    def _marginals_of_rows(self, X):
         def answer(row, rest, inference):
             observed = row >= 0
             if not observed.any():
@@ -256,7 +291,6 @@ class MarginalsEstimator(CallbackSupportMixin, DensityMixin, Estimator):
         def of_forest(forest, rows):
             return forest.marginals(rows)[0]
 
-        X = self._partial_rows(X)
         shape = self.marginals_.shape
         return self._by_rows(X, shape, answer, of_forest if self.sums_forests else None)
 
@@ -355,10 +389,33 @@ class MarginalsEstimator(CallbackSupportMixin, DensityMixin, Estimator):
         check_is_fitted(self)
         n_samples = check.integer(n_samples, "n_samples", 1)
         source = getattr(self, "random_state", None) if random_state is None else random_state
-        return self._draw(n_samples, check.random_state(source))
+        return self._named(self._draw(n_samples, check.random_state(source)))
+
+    def _known_categories(self):
+        """Categories of a table, or the names of the states of a field."""
+        names = self.mrf_.state_names
+        return names and (self.categories_ or [np.array(own, dtype=object) for own in names])
+
+    def _numbered(self, X, known=None, reset=True):
+        X = check.kind(X, "X") if hasattr(X, "columns") else X
+        validate_data(self, X, reset=reset, skip_check_array=True)
+        return number_categories(X, known)
+
+    def _named(self, states, by_names=False):
+        """Categories in place of states, where they have some."""
+        if self.categories_ is None and not by_names:
+            return states
+        named = np.empty(states.shape, dtype=object)
+        for j, own in enumerate(self._known_categories()):
+            named[..., j] = own[states[..., j]]
+        return named
 
     def _partial_rows(self, X):
-        X = check_states(X, partial(check.data, self, reset=False))
+        known = self._known_categories()
+        if self.categories_ is not None or (known and has_categories(X)):
+            X = self._numbered(X, known, reset=False)[0]
+        else:
+            X = check_states(X, partial(check.data, self, reset=False))
         missing = np.isnan(X) | (X < 0)
         X = np.where(missing, 0, X)
         try:
@@ -368,7 +425,7 @@ class MarginalsEstimator(CallbackSupportMixin, DensityMixin, Estimator):
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
-        tags.input_tags.categorical = True
+        tags.input_tags.categorical = tags.input_tags.string = True
         tags.input_tags.allow_nan = True
         tags.input_tags.positive_only = True  # in predict, negative entries are missing, too
         return tags

@@ -35,7 +35,7 @@ class ExactMarginals(MarginalsEstimator):
     ----------
     log_partition_, log_partition_upper_, log_partition_lower_ : float
         Log Z, three times.
-    mrf_, marginals_, edge_marginals_, factor_marginals_ : various
+    mrf_, marginals_, edge_marginals_, factor_marginals_, categories_ : various
         As of every `MarginalsEstimator`.
     learning_history_, n_features_in_, feature_names_in_ : various
         As of every `MarginalsEstimator`.

@@ -54,7 +54,9 @@ class MeanFieldMarginals(MarginalsEstimator):
         distribution that allows what is forbidden.
     log_partition_upper_ : float
         inf: nothing is known.
-    mrf_, factor_marginals_, learning_history_, n_features_in_, feature_names_in_ : various
+    mrf_, factor_marginals_, categories_ : various
+        As of every `MarginalsEstimator`.
+    learning_history_, n_features_in_, feature_names_in_ : various
         As of every `MarginalsEstimator`.
     n_iter_, converged_, status_ : int, bool, str
         Passes in all; whether the start that was kept reached ``tol``, and how it ended.

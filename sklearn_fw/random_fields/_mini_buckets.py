@@ -65,7 +65,9 @@ class MiniBucketMarginals(MarginalsEstimator):
         log Z itself where nothing was split.
     n_split_ : int
         Variables whose buckets were split; with 0 all answers are exact.
-    mrf_, factor_marginals_, learning_history_, n_features_in_, feature_names_in_ : various
+    mrf_, factor_marginals_, categories_ : various
+        As of every `MarginalsEstimator`.
+    learning_history_, n_features_in_, feature_names_in_ : various
         As of every `MarginalsEstimator`.
     n_iter_, converged_, status_ : int, bool, str
         Passes in all; whether the last one lowered the bound by at most ``tol``; how they ended.

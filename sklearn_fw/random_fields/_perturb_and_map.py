@@ -71,7 +71,9 @@ class PerturbAndMAPMarginals(MarginalsEstimator):
         The oracle used.
     history_ : dict of str to ndarray
         One entry per draw: "n_iter", "n_oracle_calls", "objective" (mean of the maxima so far).
-    mrf_, factor_marginals_, learning_history_, n_features_in_, feature_names_in_ : various
+    mrf_, factor_marginals_, categories_ : various
+        As of every `MarginalsEstimator`.
+    learning_history_, n_features_in_, feature_names_in_ : various
         As of every `MarginalsEstimator`.
 
     See Also

@@ -100,7 +100,7 @@ class TRWMarginals(MarginalsEstimator):
     weights_ : ndarray of shape (n_vertices + 1,) or None
         Weights of the uniform point and of each labeling, shrunk by ``delta_``: a distribution
         with exactly these marginals. None for exact sums.
-    mrf_, marginals_, edge_marginals_, factor_marginals_ : various
+    mrf_, marginals_, edge_marginals_, factor_marginals_, categories_ : various
         As of every `MarginalsEstimator`.
     learning_history_, n_features_in_, feature_names_in_ : various
         As of every `MarginalsEstimator`.

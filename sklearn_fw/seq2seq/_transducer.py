@@ -18,7 +18,7 @@ from .._core.packed import objects
 from .._core.parameters import check_parameters
 from .._core.result import Outcome, Status
 from .._core.torch import import_torch
-from .._core.warnings import warn_of_scorer
+from .._core.warnings import refuse_scorer
 from ..task_losses import resolve_task_loss
 from . import _training as trainer
 from ._costs import loss_for, task_losses_of, written
@@ -393,7 +393,7 @@ class SeaRNNTransducer(CallbackSupportMixin, Estimator):
             codes = trainer.decode(self._fitted_network(), inputs, self.max_length_, self._end)
             made = [self._written(own) for own in codes]
         made = objects(made)
-        warn_of_scorer(made)
+        refuse_scorer(made)
         return made
 
     def n_best(self, X, k=5):

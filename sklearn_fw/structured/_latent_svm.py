@@ -145,6 +145,7 @@ class LatentStructuredSVM(StructuredSVM):
     init: check.options("k-means", "random") = "k-means"
     n_init: int = 1
     surrogate: str = field(default="hinge", init=False)  # what the convex problems are made of
+    class_weight: object = field(default=None, init=False)  # that of the model counts
 
     _iterations = "convex problems", "solved", "duality gap of the last one"
 
@@ -212,6 +213,10 @@ class LatentStructuredSVM(StructuredSVM):
         if not is_known and np.mean(y.compact().values[:, 0] < 0) > MANY_MISSING:
             return OF_MISSING * natural_C(blocks)
         return super()._choose_C(blocks, X, y, weight)
+
+    @property
+    def partial_fit(self):
+        raise AttributeError("LatentStructuredSVM has no partial_fit: call fit with all samples")
 
     # ---- answers ---------------------------------------------------------------------------------
 

@@ -8,7 +8,7 @@ from .._core import check
 from .._core.oracle import name_of
 from .._core.packed import length_of
 from .._core.result import Status
-from .._core.warnings import warn, warn_of_scorer
+from .._core.warnings import refuse_scorer, warn
 from ..inference import ORACLES
 from ._models._ragged import check_counts
 from ._models._resolve import MODELS
@@ -77,7 +77,7 @@ class StructuredPredictor:
             Labels; an object array of label arrays for sequences.
         """
         outputs = self._predict(X)[0]
-        warn_of_scorer(outputs)
+        refuse_scorer(outputs)
         return outputs
 
     def score_samples(self, X):

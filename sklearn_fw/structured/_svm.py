@@ -13,6 +13,7 @@ from .._core.budget import time_budget
 from .._core.callbacks import CallbackSupportMixin, FitTasks, with_callbacks
 from .._core.estimator import Estimator
 from .._core.loop import drive
+from .._core.packed import joined
 from .._core.warnings import warn
 from .._kernels import lazy
 from ._advice import other_help, warn_of_budget, warn_of_oracle
@@ -22,7 +23,7 @@ from ._models._resolve import known_of, resolve_model
 from ._models._units import Units
 from ._path import kind_of_path, structured_path
 from ._predictor import StructuredPredictor, offered
-from ._solvers import begin, has_radius, resolve_solver, suitable_solver, with_bounds_of
+from ._solvers import GROWING, begin, has_radius, resolve_solver, suitable_solver, with_bounds_of
 from ._suboptimality import suboptimality
 from ._surrogates import check_trains, resolve_surrogate
 
@@ -53,6 +54,8 @@ class StructuredSVM(StructuredPredictor, CallbackSupportMixin, Estimator):
             default="auto"
         Loss instead of the model's own, which "auto" keeps, see the model: "hamming",
         "hamming_sum", "zero_one", a matrix of costs, or an object of `sklearn_fw.task_losses`.
+    class_weight : dict, "balanced" or None, default=None
+        Factors of the losses by true label, in training only; None leaves those of the model.
     surrogate : {"hinge", "crf", "softmax_margin"}, default="hinge"
         Loss that training minimizes. "hinge" is the maximum over outputs of task loss and margin.
         "crf" is the negative log-likelihood with ``p(y) ~ exp(<w, phi(x, y)>)``, without the task
@@ -201,6 +204,7 @@ class StructuredSVM(StructuredPredictor, CallbackSupportMixin, Estimator):
     model: object = "auto"
     _: KW_ONLY
     task_loss: object = "auto"
+    class_weight: object = None
     surrogate: object = "hinge"
     oracle: object = "auto"
     solver: object = "auto"
@@ -235,15 +239,65 @@ class StructuredSVM(StructuredPredictor, CallbackSupportMixin, Estimator):
         self : StructuredSVM
             The fitted estimator.
         """
+        self._seen = None
         with time_budget(self.time_limit):
             return self._fit(X, y, sample_weight)
 
-    def _fit(self, X, y, sample_weight):
-        blocks, lam = self._make_blocks(X, y, sample_weight)
+    @with_callbacks
+    def partial_fit(self, X, y, classes=None, sample_weight=None):
+        """Train on further samples, from the dual variables and weights of the calls before.
+
+        The objective is that of all samples so far, which the estimator keeps, with the scales and
+        the ``C_`` of the first call. New samples join with all mass on their true outputs, which
+        leaves the weights as they are. Each call makes passes as `fit` does; ``max_iter`` limits
+        them. Choose it for labels that arrive in batches.
+
+        Parameters
+        ----------
+        X, y : array-like, list, object array or Packed of length n_samples
+            Further inputs and outputs, as in `fit`. Labels must be among those of the first call.
+        classes : array-like of shape (n_classes,), default=None
+            All class labels, for the first call if its ``y`` lacks some; multiclass models only.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Factors of the losses of these samples.
+
+        Returns
+        -------
+        self : StructuredSVM
+            The fitted estimator.
+        """
+        if hasattr(self, "coef_") and self._seen is None:
+            raise ValueError(
+                "partial_fit cannot go on from fit, which keeps no samples: call partial_fit for "
+                "all batches, the first included, or fit with all samples"
+            )
+        self._seen = self._seen or ()
+        with time_budget(self.time_limit):
+            return self._fit(X, y, sample_weight, classes)
+
+    _seen = None  # samples of all calls of `partial_fit`; empty before the first
+
+    @property
+    def _kept(self):
+        """Export of the fit to go on from; None where there is none."""
+        goes_on = self.warm_start or self._seen is not None
+        return getattr(self, "_warm", None) if goes_on else None
+
+    def _fit(self, X, y, sample_weight, classes=None):
+        blocks, lam = self._make_blocks(X, y, sample_weight, classes)
         self.tol_ = self._resolve_tol()
         max_iter = self._most_passes(blocks)
         rng = check.random_state(self.random_state)
-        warm = getattr(self, "_warm", None) if self.warm_start else None
+        warm = self._kept
+        if isinstance(self.solver_, GROWING):
+            if warm is not None and len(warm["loss"]) < blocks.n_blocks:  # the weights stay
+                warm = warm | {"grows": True, "lam": lam * (self.C_ / warm["C"])}
+        elif self._seen is not None:
+            names = ", ".join(solver.__name__ for solver in GROWING)
+            raise ValueError(
+                f"partial_fit needs a solver with dual variables of samples ({names}), not "
+                f"{type(self.solver_).__name__}: choose one, or call fit with all samples"
+            )
         if has_radius(self.solver_) and not check.is_auto(self.C):
             warn(
                 f"C={self.C} is not used: {type(self.solver_).__name__} bounds the norm of the "
@@ -260,30 +314,42 @@ class StructuredSVM(StructuredPredictor, CallbackSupportMixin, Estimator):
         tasks.finish()
         return self
 
-    def _make_blocks(self, X, y, sample_weight):
+    def _make_blocks(self, X, y, sample_weight, classes=None):
         """Resolve model, oracle and solver, check the data and set up the dual problem."""
-        return self._set_up(*self._training_set(X, y, sample_weight))
+        return self._set_up(*self._training_set(X, y, sample_weight, classes))
 
     def _find_model(self, X, y):
-        return resolve_model(self.model, X, y, self.task_loss)
+        return resolve_model(self.model, X, y, self.task_loss, self.class_weight)
 
     @property
     def _view(self):
         return view_of(self.model_)
 
-    def _training_set(self, X, y, sample_weight):
+    def _training_set(self, X, y, sample_weight, classes=None):
         """Resolve model and solver, and check the data: samples and weights as the model is fit."""
         self.solver_ = resolve_solver(self.solver)
         if not check.is_auto(self.solver):
             check_trains(self.solver_, resolve_surrogate(self.surrogate))
-        self.model_ = self._find_model(X, y)
-        X, y, weight = self._view._samples(self, X, y, sample_weight)
+        earlier = self._seen
+        if not earlier:
+            self.model_ = self._find_model(X, y)
+        found = self._view._samples(self, X, y, sample_weight, reset=not earlier)
+        found = tuple(map(joined, earlier, found)) if earlier else found
+        self._seen = None if earlier is None else found
+        X, y, weight = found
         X, y = self._view._stacked(X, y)
-        getattr(self.model_, "initialize", lambda *_: None)(X, y)
+        if not earlier:
+            labels = y if classes is None else self._with_classes(y, classes)
+            getattr(self.model_, "initialize", lambda *_: None)(X, labels)
         for name in ("classes_", "n_features_in_", "task_loss_", "state_labels_"):
             if hasattr(self.model_, name):
                 setattr(self, name, getattr(self.model_, name))
         return X, y, weight
+
+    def _with_classes(self, y, classes):
+        if not hasattr(self.model_, "decision_function"):
+            raise ValueError("classes is for class labels: the first y must hold all other labels")
+        return np.concatenate([y, classes])
 
     def _set_up(self, X, y, weight):
         total = weight.sum()
@@ -303,7 +369,7 @@ class StructuredSVM(StructuredPredictor, CallbackSupportMixin, Estimator):
         """Natural units go with a natural C; one that is given, or a radius, is for X as it is."""
         is_natural = check.is_auto(self.C) and not has_radius(self.solver_)
         scales = self.feature_scale, self.edge_feature_scale
-        if not (self.warm_start and hasattr(self, "_warm")):
+        if self._kept is None:
             self._units = self._view._units_for(X, weight, *scales, is_natural)
             self.feature_scale_, self.edge_feature_scale_ = self._units[0], self._units[2]
         if not check.is_auto(self.C) and all(map(check.is_auto, scales)):
@@ -325,7 +391,7 @@ class StructuredSVM(StructuredPredictor, CallbackSupportMixin, Estimator):
         return check.integer(self.max_iter, "max_iter", 1)
 
     def _choose_C(self, blocks, X, y, weight):
-        if self.warm_start and hasattr(self, "_warm"):
+        if self._kept is not None:
             return self.C_  # that of the fit to go on from
         if getattr(self.solver_, "perceptron", False) or has_radius(self.solver_):
             return cautious_C(blocks)
@@ -344,7 +410,8 @@ class StructuredSVM(StructuredPredictor, CallbackSupportMixin, Estimator):
     _path_class, _regularization_path = kind_of_path, structured_path
 
     def _resolved(self, X, y):
-        return clone(self).set_params(model=resolve_model(self.model, X, y, self.task_loss))
+        model = resolve_model(self.model, X, y, self.task_loss, self.class_weight)
+        return clone(self).set_params(model=model)
 
     def _snapshot(self, method):
         """Fitted attributes in the middle of a fit, for callbacks."""
@@ -372,14 +439,15 @@ class StructuredSVM(StructuredPredictor, CallbackSupportMixin, Estimator):
         }  # fmt: skip
         status = self._set_end(outcome, certified)
         export = getattr(method, "export", blocks.export)
-        self._warm = export() if self.warm_start and self.solver_.certified else None
+        goes_on = (self.warm_start or self._seen is not None) and self.solver_.certified
+        self._warm = export() | {"C": self.C_} if goes_on else None
         warn_of_oracle(blocks)
         if certified:
             warn_of_budget(self, status, other_help(self, blocks))
 
     def __getstate__(self):
         state = super().__getstate__().copy()
-        if not self.warm_start:
+        if not self.warm_start and self._seen is None:
             state.pop("_warm", None)
         if state.get("dual_coef_") is not None:  # skops stores no dicts with such keys
             state["dual_coef_"] = [(list(a), list(a.values())) for a in state["dual_coef_"]]
@@ -395,10 +463,11 @@ class StructuredSVM(StructuredPredictor, CallbackSupportMixin, Estimator):
 
     def _offers(self, method):
         model = known_of(getattr(self, "model_", self.model))
-        if method == "decision_function":
-            if hasattr(model, method):
+        other = {"decision_function": "score_samples", "predict_proba": "predict_marginals"}
+        if method in other:
+            if hasattr(model, "decision_function"):
                 return True
-            raise AttributeError(f"{method} exists for multiclass models only; see score_samples")
+            raise AttributeError(f"{method} exists for class labels only: call {other[method]}")
         if model is None or isinstance(model, type) or view_of(model)._offers(method):
             return True  # names: known after fit
         raise AttributeError(f"{method} needs a model with part scores, not {type(model).__name__}")
@@ -425,6 +494,22 @@ class StructuredSVM(StructuredPredictor, CallbackSupportMixin, Estimator):
         X = self._check_X(X)
         scores = self.model_.decision_function(X, self.coef_)
         return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
+
+    @offered("predict_proba")
+    def predict_proba(self, X):
+        """Probabilities of the classes, those of `predict_marginals`.
+
+        Parameters
+        ----------
+        X : array-like or CSR of shape (n_samples, n_features)
+            Inputs.
+
+        Returns
+        -------
+        probabilities : ndarray of shape (n_samples, n_classes)
+            In the order of ``classes_``. With the hinge, `calibrate` chooses their sharpness.
+        """
+        return self.predict_marginals(X)
 
     @offered("predict_relaxed")
     def predict_relaxed(self, X):

@@ -179,12 +179,36 @@ def test_scores_of_incomplete_rows_sum_over_completions(edges, rng):
 
 
 @pytest.mark.parametrize("kind", ["strings", "objects", "categories"])
-def test_words_are_refused_by_name(kind, rng):
-    colors = np.array(["teal", "plum"])[rng.integers(2, size=(20, 2))]
-    X = colors.astype(object) if kind == "objects" else colors
-    if kind == "categories":
-        X = pytest.importorskip("pandas").DataFrame(colors).astype("category")
-    fitted = TRBPMarginals().fit(rng.integers(2, size=(20, 2)))
-    for call in (TRBPMarginals().fit, fitted.predict, fitted.score_samples, MRFLearner().learn):
+def test_text_and_categories_are_states_with_names(kind, rng):
+    states = rng.integers(2, size=(20, 2))
+    X = np.array(["plum", "teal"])[states].astype(object if kind == "objects" else str)
+    if kind == "categories":  # of which one is not in the table, and the order is not that of text
+        pandas = pytest.importorskip("pandas")
+        X = pandas.DataFrame(X).astype(pandas.CategoricalDtype(["plum", "teal", "blue"]))
+    n_states = 3 if kind == "categories" else 2
+    numbered = TRBPMarginals(learner=MRFLearner(n_states=n_states)).fit(states)
+    named = TRBPMarginals().fit(X)
+    np.testing.assert_array_equal(named.marginals_, numbered.marginals_)
+    np.testing.assert_array_equal(named.score_samples(X), numbered.score_samples(states))
+    np.testing.assert_array_equal(named.predict(X), np.asarray(X))
+    assert named.categories_[1].tolist() == ["plum", "teal", "blue"][:n_states]
+    assert set(named.predict()) <= {"plum", "teal"} == set(named.named_marginals()[0]) - {"blue"}
+    rows = [[None, "teal"]]
+    half = numbered.predict_marginals([[np.nan, 1]])[0, 0]
+    assert named.predict(rows)[0].tolist() == [["plum", "teal"][half.argmax()], "teal"]
+    np.testing.assert_allclose(named.predict_proba([["plum", "teal"]], 0)[0], half)
+    with pytest.raises(ValueError, match=r"column 1 of X holds 'red', .* replace it by None"):
+        named.predict([["teal", "red"]])
+    for call in (numbered.predict, numbered.score_samples, MRFLearner().learn):
         with pytest.raises(ValueError, match=r"X must hold states as whole .* by OrdinalEncoder"):
             call(X)
+
+
+def test_columns_of_numbers_among_text_are_categories():
+    X = [["x", 1.0, True], ["y", 5, False], [None, 5, None], ["x", np.nan, True]]
+    fitted = ExactMarginals().fit(X)
+    assert [own.tolist() for own in fitted.categories_] == [["x", "y"], [1, 5], [False, True]]
+    assert fitted.predict(X)[1].tolist() == ["y", 5, False]
+    for column, reason in ([["x", "y", 1], "mixes text"], [["x", "y", "z"], "not whole"]):
+        with pytest.raises(ValueError, match=f"column . of X .*{reason}"):
+            ExactMarginals().fit(list(zip(column, [0.5, 1.0, 2.0])))

@@ -8,6 +8,7 @@ from sklearn.utils.multiclass import check_classification_targets
 
 from ..._core import check
 from ..._core.costs import costs_of
+from ..._core.packed import Packed
 from . import _ragged as ragged
 from ._pairwise import PairwiseModel
 from ._part_scores import Graph
@@ -27,9 +28,11 @@ class RowsModel(PairwiseModel):
         self.n_features_in_ = check_rows(X).shape[1]
 
     def _inputs(self, svm, X):
+        _refuse_sequences(X)
         return check.data(svm, X, reset=False, **TABLE)
 
     def _samples(self, svm, X, y, sample_weight, reset=True):
+        _refuse_sequences(X)
         X, y = check.data(svm, X, y, reset=reset, multi_output=self._multi_label, **TABLE)
         return super()._samples(svm, X, y, sample_weight)
 
@@ -44,6 +47,16 @@ class RowsModel(PairwiseModel):
         starts = np.arange(X.shape[0] + 1)
         constants = (starts[:-1],) if self.fit_intercept else ()
         return Rows(X, starts, starts * self._n_nodes_of_row, constants)
+
+
+def _refuse_sequences(X):
+    """Refuse a list of tables, where a table of rows is needed."""
+    is_list = isinstance(X, list | tuple | Packed | np.ndarray) and getattr(X, "ndim", 1) == 1
+    if is_list and ragged.n_dims(next(iter(X), None)) == 2:
+        raise ValueError(
+            "X is a list of sequences, but this model takes one table with a label for each row: "
+            "fit a list X of sequences with a list y of their labels, [x] and [y] for a single one"
+        )
 
 
 class MulticlassModel(RowsModel):

@@ -105,7 +105,10 @@ def _check_item(item, width, name):
     if item.size and item.dtype.kind in "OUS":
         refuse_words(item.ravel()[0], name)
     if item.ndim != 2:
-        raise ValueError(f"{name} must have shape (n_nodes, n_features), got {item.shape}")
+        raise ValueError(
+            f"{name} must have shape (n_nodes, n_features), got {item.shape}: X holds one array "
+            f"for each sample, also for a single one: [x]"
+        )
     if item.dtype.kind not in "fiub":
         raise ValueError(f"{name} must be numeric, got dtype {item.dtype}: vectorize it first")
     if width is not None and item.shape[1] != width:
@@ -219,7 +222,8 @@ def encode_labels(flat, classes, allow_unseen=False):
         if not allow_unseen:
             known = classes[:30].tolist() + (["..."] if len(classes) > 30 else [])
             raise ValueError(
-                f"y contains the label {label!r}, which was not seen in fit; known labels: {known}"
+                f"y contains the label {label!r}, which was not seen in fit; known labels: "
+                f"{known}. Fit again with samples of this label, or leave it out"
             )
         warn(
             f"y contains {len(unseen)} labels that were not seen in fit, such as {label!r}: "

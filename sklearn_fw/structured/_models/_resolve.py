@@ -40,15 +40,17 @@ def known_of(model):
     return model
 
 
-def resolve_model(model, X, y, task_loss="auto"):
-    """A model object for a name, or a clone of a model object, with a loss unless it is "auto"."""
+def resolve_model(model, X, y, task_loss="auto", class_weight=None):
+    """A model object for a name, or a clone of a model object, with what is given for it."""
     model = _resolve_model(model, X, y)
-    if check.is_auto(task_loss):
-        return model
-    if not callable(getattr(model, "get_params", None)) or "task_loss" not in model.get_params():
-        name = type(model).__name__
-        raise ValueError(f"{name} has no parameter task_loss: leave task_loss='auto'")
-    return model.set_params(task_loss=task_loss)
+    given = {} if check.is_auto(task_loss) else {"task_loss": task_loss}
+    given |= {} if class_weight is None else {"class_weight": class_weight}
+    for name in given:
+        if not callable(getattr(model, "get_params", None)) or name not in model.get_params():
+            unset = {"task_loss": "'auto'", "class_weight": "None"}[name]
+            kind = type(model).__name__
+            raise ValueError(f"{kind} has no parameter {name}: leave {name}={unset}")
+    return model.set_params(**given) if given else model
 
 
 def _resolve_model(model, X, y):

@@ -293,8 +293,14 @@ class Problem:
         }
 
     def restore(self, exported):
-        """Take over exported distributions; alphas only where both sides keep them."""
-        old, new = exported.get("meaning", ()), self._meaning()
+        """Take over exported distributions; alphas only where both sides keep them.
+
+        With ``grows`` there may be more samples than before, whose mass stays on the truth.
+        """
+        old, new, n = exported.get("meaning", ()), self._meaning(), len(exported["loss"])
+        grows = exported.get("grows") and n < self.n_blocks
+        if grows:
+            new = [b[: len(a)] if np.ndim(a) else b for a, b in zip(old, new)]
         if len(old) != len(new) or not all(map(np.array_equal, old, new)):
             raise ValueError(
                 "warm_start=True needs the outputs and the losses of the previous fit in the same "
@@ -305,8 +311,9 @@ class Problem:
                 "warm_start=True needs dual variables that the previous fit did not keep: use the "
                 "same solver, or set warm_start=False"
             )
-        self.loss[:] = exported["loss"] * self.weight
-        self._take_points(exported["points"])
+        points = self._extended(exported["points"]) if grows else exported["points"]
+        self.loss[:n] = exported["loss"] * self.weight[:n]
+        self._take_points(points)
         self.refresh()
         moments, loss_moment, counts = exported["average"]
         same = self.lam == exported["lam"] and np.array_equal(self.weight, exported["weight"])

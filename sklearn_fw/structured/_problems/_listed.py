@@ -205,6 +205,9 @@ class ListedProblem(Problem):
     def _points(self):
         return [dual.copy(self.complete) for dual in self._duals]
 
+    def _extended(self, points):
+        return points + self._points()[len(points) :]
+
     def _take_points(self, points):
         self._duals = [dual.copy(self.explicit) for dual in points]
 

@@ -533,6 +533,14 @@ class PartProblem(Problem):
         vertices = self._vertices if self.complete else ()
         return [a.copy() for a in (self.marginals.nodes, self.marginals.tables, *vertices)]
 
+    def _extended(self, points):
+        while self.explicit and self._vertices.alpha.shape[1] < points[3].shape[1]:
+            self.grow()
+        own = self._points()
+        for part, first in zip(own, points):
+            part[tuple(map(slice, first.shape))] = first
+        return own
+
     def _take_points(self, points):
         self.marginals.nodes[:], self.marginals.tables[:], *vertices = points
         if self.explicit:

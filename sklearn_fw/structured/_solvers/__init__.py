@@ -34,6 +34,9 @@ SOLVERS = {
     "svrg": lambda: Casimir("const", kappa=0.0, inner_start="previous"),
 }
 
+# Whose warm starts take further samples.
+GROWING = BlockFrankWolfe, MinibatchFrankWolfe, FrankWolfe, DualAscent
+
 
 def resolve_solver(solver):
     """A solver object for a name, or a clone of a solver object."""

@@ -132,7 +132,7 @@ class _AscentMethod(DualMethod):
     def _warm_start(self, warm, lam):
         blocks = self.blocks
         blocks.restore(warm)
-        self.entropy[:] = warm.get("entropy", 0.0)
+        self.entropy[: len(warm["loss"])] = warm.get("entropy", 0.0)
         if lam == warm["lam"] and warm.get("end") is not None:
             self.end = QuasiNewton(blocks, warm["end"])
         if lam < warm["lam"]:  # the weights stay
