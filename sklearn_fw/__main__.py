@@ -40,7 +40,7 @@ def main(arguments=None):
         f"{svm.n_iter_} passes, {svm.n_oracle_calls_} oracle calls"
     )
     if options.output is None:
-        print(f"no picture: {missing('matplotlib', 'plot')}")
+        print(f"no picture: {missing('matplotlib')}")
     else:
         _demo.draw(words, single, chain, options.output)
         print(f"picture: {options.output}")
@@ -54,7 +54,7 @@ def parse(arguments):
     options = parser.parse_args(arguments)
     if not has("matplotlib"):
         if options.output is not None:
-            parser.error(f"--output: {missing('matplotlib', 'plot')}")
+            parser.error(f"--output: {missing('matplotlib')}")
         return options
     options.output = Path(PICTURE if options.output is None else options.output)
     folder = options.output.absolute().parent
@@ -69,7 +69,7 @@ def with_progress(make):
         print("no progress bars: they need scikit-learn 1.9 or newer")
         return make
     if not has("rich"):
-        print(f"no progress bars: {missing('rich', 'progress')}")
+        print(f"no progress bars: {missing('rich')}")
         return make
     from sklearn.callback import ProgressBar
 
@@ -85,9 +85,9 @@ def has(module):
     return True
 
 
-def missing(module, extra):
+def missing(module):
     """What to do about an optional module."""
-    return f'{module} is not installed; pip install "sklearn-fw[{extra}]" adds it'
+    return f"{module} is not installed; pip install {module} adds it"
 
 
 if __name__ == "__main__":
