@@ -40,7 +40,7 @@ def main(arguments=None):
         f"{svm.n_iter_} passes, {svm.n_oracle_calls_} oracle calls"
     )
     if options.output is None:
-        print(f"no figure: {missing('matplotlib', 'plot')}")
+        print(f"no figure: {missing('matplotlib')}")
     else:
         _demo.draw(words, single, chain, options.output)
         print(f"figure: {options.output}")
@@ -57,7 +57,7 @@ def parse(arguments):
         if not os.access(folder := options.output.absolute().parent, os.W_OK):
             parser.error(f"--output: {folder} is not a folder that can be written to")
     elif options.output is not None:
-        parser.error(f"--output: {missing('matplotlib', 'plot')}")
+        parser.error(f"--output: {missing('matplotlib')}")
     return options
 
 
@@ -68,7 +68,7 @@ def with_progress(make):
 
         return lambda C: make(C).set_callbacks(ProgressBar())
     reason = "they need scikit-learn 1.9 or newer"
-    print(f"no progress bars: {missing('rich', 'progress') if HAS_CALLBACKS else reason}")
+    print(f"no progress bars: {missing('rich') if HAS_CALLBACKS else reason}")
     return make
 
 
@@ -77,9 +77,9 @@ def has(module):
     return importlib.util.find_spec(module) is not None
 
 
-def missing(module, extra):
+def missing(module):
     """What to do about an optional module."""
-    return f'{module} is not installed; pip install "sklearn-fw[{extra}]" adds it'
+    return f"{module} is not installed; pip install {module} adds it"
 
 
 if __name__ == "__main__":

@@ -54,7 +54,7 @@ def new_figure(display, ax, n_panels=1, n_columns=1, size=(6.4, 4.8), **options)
         import matplotlib.pyplot as plt
     except ImportError as error:
         raise ImportError(
-            f'{type(display).__name__} needs matplotlib: pip install "sklearn-fw[plot]"'
+            f"{type(display).__name__} needs matplotlib: run pip install matplotlib"
         ) from error
     if ax is not None:
         axes = np.ravel(np.asarray(ax, dtype=object))

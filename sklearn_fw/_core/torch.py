@@ -7,7 +7,7 @@ def import_torch(who):
         import torch
     except ImportError as error:
         raise ImportError(
-            f'{who} needs PyTorch, which is not installed: run pip install "sklearn-fw[torch]"'
+            f"{who} needs PyTorch, which is not installed: run pip install torch"
         ) from error
     return torch
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numba
 
-ANNOUNCEMENT = "compiling kernels: some seconds, once per installation"
+ANNOUNCEMENT = "compiling kernels for this call, once per installation: up to a minute"
 NOT_KEPT = (
     "kernels are compiled again in each process, which takes up to half a minute: nothing can be "
     "kept in the folder of sklearn_fw, in the user's cache folder or in a temporary folder of the "
@@ -69,7 +69,8 @@ class WatchedCache:
             self._drop()
         if found is None:
             if _once(ANNOUNCEMENT):
-                logging.getLogger("sklearn_fw").info(ANNOUNCEMENT)
+                # A level that is shown where no logging was set up: nobody should wait in doubt.
+                logging.getLogger("sklearn_fw").warning(ANNOUNCEMENT)
             if self._warning is not None:
                 _warn(self._warning)
         return found

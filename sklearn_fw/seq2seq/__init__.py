@@ -1,6 +1,6 @@
 """Sequences from sequences: recurrent networks that learn from the cost of their outputs.
 
-The network needs PyTorch (`pip install "sklearn-fw[torch]"`), which is imported when it is used;
+The network needs PyTorch (`pip install torch`), which is imported when it is used;
 losses and roll-outs do without.
 """
 

@@ -99,7 +99,7 @@ def test_one_axis_for_two_curves(path):
 def test_missing_matplotlib_names_the_extra(svm, path, monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
     monkeypatch.setitem(sys.modules, "matplotlib", None)
-    remedy = r'needs matplotlib: pip install "sklearn-fw\[plot\]"'
+    remedy = "needs matplotlib: run pip install matplotlib"
     with pytest.raises(ImportError, match="ConvergenceDisplay " + remedy):
         ConvergenceDisplay.from_estimator(svm)
     with pytest.raises(ImportError, match="RegularizationPathDisplay " + remedy):

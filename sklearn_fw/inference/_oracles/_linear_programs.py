@@ -449,7 +449,7 @@ class Toulbar2(GraphOracle):
 
     Maximizes the score of `PairwiseScores`, rounded to a number of decimals. Choose it for graphs
     with cycles and up to some hundred nodes where the answer must be certified: it is mostly much
-    faster than `MILP`. It needs ``pip install "sklearn-fw[toulbar2]"``.
+    faster than `MILP`. It needs ``pip install pytoulbar2``.
 
     Parameters
     ----------
@@ -559,6 +559,6 @@ def _pytoulbar2():
         import pytoulbar2
     except ImportError as error:
         raise ImportError(
-            'Toulbar2 needs the package pytoulbar2: pip install "sklearn-fw[toulbar2]"'
+            "Toulbar2 needs the package pytoulbar2: run pip install pytoulbar2"
         ) from error
     return pytoulbar2
