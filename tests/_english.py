@@ -1,7 +1,4 @@
-"""Phrases that the project's texts avoid, and what to write instead (see CONTRIBUTING.md).
-
-``python3 dev.py lint`` runs this file. codespell checks the spelling.
-"""
+"""Phrases that texts avoid, and what to write instead; a step of ``python3 dev.py lint``."""
 
 import re
 import subprocess

@@ -302,7 +302,7 @@ class TestCompactLetters:
             ),
             (
                 {"word": np.array([1, None, 2], dtype=object)},
-                "'word': is not an array in NumPy's format .*Object arrays",
+                "'word': is not a NumPy array .*Object arrays",
             ),
         ],
     )
@@ -320,7 +320,7 @@ class TestCompactLetters:
         ):
             (tmp_path / "letters.npz").write_bytes(content)
             with pytest.raises(
-                ValueError, match=r"letters\.npz.* is not an (intact zip|array in NumPy's)"
+                ValueError, match=r"letters\.npz.* is not an? (intact zip|NumPy array)"
             ):
                 load_ocr_letters(tmp_path)
 
@@ -340,7 +340,7 @@ class TestCompactLetters:
         header = header[: -excess - 1] + b"\n" if excess > 0 else header[:-1].ljust(127) + b"\n"
         members["pixels.npy"] = header + old[128:]
         (tmp_path / "letters.npz").write_bytes(archive(members))
-        with pytest.raises(ValueError, match=r"array 'pixels': (has shape|is not an array in)"):
+        with pytest.raises(ValueError, match=r"array 'pixels': (has shape|is not a NumPy array)"):
             load_ocr_letters(tmp_path)
 
 
@@ -370,10 +370,10 @@ def test_lines_of_letters(old, new, message, tmp_path):
         (PAIR.replace(b"[1, 0]", b"[true, 0]"), "links that are not pairs of whole numbers"),
         (PAIR.replace(b"[1, 0]", b"[NaN, 0]"), "links that are not pairs of whole numbers"),
         (PAIR.replace(b"[1, 0]", b"[" + b"9" * 40 + b", 0]"), r"links the words \(9{40}, 0\)"),
-        (PAIR.replace(b"[1, 0]", b"[" + b"9" * 5000 + b", 0]"), "is not a JSON object"),
+        (PAIR.replace(b"[1, 0]", b"[" + b"9" * 5000 + b", 0]"), "is not JSON with"),
         (PAIR.replace(b"[[1, 0]]", b"null"), "links that are not pairs of whole numbers"),
         (PAIR.replace(b'"a"', b"7"), "has words that are not a list of text"),
-        (b"[" * 100_000 + b"\n", "is not a JSON object"),
+        (b"[" * 100_000 + b"\n", "is not JSON with"),
     ],
 )
 def test_lines_of_alignments(line, message, tmp_path):

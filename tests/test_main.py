@@ -67,7 +67,7 @@ def test_demo_draws_where_it_is_told(small, tmp_path, capsys):
     command.main(["--output", str(picture)])
     said = capsys.readouterr().out
     assert picture.read_bytes().startswith(b"\x89PNG")
-    assert f"picture: {picture}" in said
+    assert f"figure: {picture}" in said
     assert re.search(r"LinearSVC, digit by digit +0\.\d+ +\d+\.\d% ", said)
     assert "certified duality gap" in said
 

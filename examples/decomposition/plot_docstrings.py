@@ -3,7 +3,7 @@
 What docstrings say about code
 ==============================
 
-A docstring and the code below it are two views of one function. Both speak of the same things in
+A docstring and the code below it are two views of one function. Both describe the same things in
 words of their own; style, arithmetic and helpers are private to one view. ``MultiViewCCA`` finds
 the factors that both views share, and for each factor which words of the docstring go with which
 names in the code. Here the functions and classes are those of NumPy, SciPy and scikit-learn.

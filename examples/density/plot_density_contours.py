@@ -76,9 +76,9 @@ for ax, (name, kernel) in zip(axes.flat, kernels.items()):
 # Three ways to choose the length scale
 # -------------------------------------
 # Scores of models with different length scales live on different scales: without a normaliser
-# their sums say nothing. Three criteria do: held-out log density with ``normalize`` on, in few
+# their sums do not compare. Three criteria do: held-out log density with ``normalize`` on, in few
 # dimensions; the Hyvarinen score, which needs no normaliser; and the area under the ROC curve where
-# there are labelled novelties, here uniform points. They need not agree: the exponent grows with
+# there are labeled novelties, here uniform points. They need not agree: the exponent grows with
 # the number of rows, so a small length scale makes the density overconfident, while a ranking does
 # not depend on the exponent.
 

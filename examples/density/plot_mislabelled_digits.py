@@ -3,7 +3,7 @@
 Which label is wrong
 ====================
 
-A density of images and labels together knows which pairs belong together. It finds wrong labels in
+A density of images and labels together models which pairs are likely. It finds wrong labels in
 the training set itself, since the probability of every label in the model without its row comes in
 closed form from the one factorization, and it reconstructs missing ones.
 """

@@ -3,7 +3,7 @@
 Digits with a hole
 ==================
 
-A random field learned from a table knows how every entry depends on all others, so it can complete
+A random field learned from a table models how every entry depends on all others, so it can complete
 rows with missing entries. Here rows are images of digits with a hole. The pixels in it get
 probabilities given those around it, which say where the field is sure and where it is not.
 """
@@ -28,7 +28,7 @@ print(X_train.shape, X_hidden.shape, f"{mask.sum()} hidden pixels")
 # %%
 # Three fields
 # ------------
-# ``edges`` says which pairs of columns interact: none, each pixel with those up to two steps away,
+# ``edges`` are the pairs of columns that interact: none, each pixel with those up to two steps away,
 # or the tree that a table supports best. Learning is one pass through the table. A prediction
 # conditions the field on the pixels that are seen and infers those in the hole.
 #
@@ -48,7 +48,7 @@ def judge(name, marginals):
 
 fields = {
     "independent pixels": TRWMarginals(learner=MRFLearner([])),
-    "neighbours": TRWMarginals(learner=MRFLearner(digits.edges)),
+    "neighbors": TRWMarginals(learner=MRFLearner(digits.edges)),
     "best tree": TRWMarginals(),
 }
 for name, field in fields.items():
@@ -83,8 +83,8 @@ print(f"{joined} of 64 pixels are joined to the digit")
 # %%
 # Twelve holes
 # ------------
-# Grey is uncertainty; above, the digit that was read. Independent pixels look the same in every
-# image, neighbours and the tree continue lines into the hole, and with the digit there are shapes.
+# Gray is uncertainty; above, the digit that was read. Independent pixels look the same in every
+# image, neighbors and the tree continue lines into the hole, and with the digit there are shapes.
 
 rows = {"seen": np.where(mask, 0.0, X_test), **probabilities, "truth": X_test}
 figure, axes = plt.subplots(len(rows), 12, figsize=(11, 5.9))

@@ -4,7 +4,7 @@ A table of categories, as one model
 ===================================
 
 A classifier learns one column from the others. A random field learns all columns at once: it scores
-rows, completes whatever is missing in them, and its edges say which columns tell something about
+rows, completes whatever is missing in them, and its edges show which columns depend on
 each other. ``TRWMarginals`` learns it in closed form, so a search over its settings takes seconds.
 """
 
@@ -43,9 +43,9 @@ model = Pipeline(
 # %%
 # Which edges, how much smoothing
 # -------------------------------
-# ``score`` is the mean log-probability of rows, in nats, which is what a search maximises. Without
+# ``score`` is the mean log-probability of rows, in nats, which is what a search maximizes. Without
 # edges columns are independent; ``pseudocount`` is how many rows of pure noise are added. The bins
-# are no part of the search, since scores of different bins do not compare.
+# are not part of the search, since scores of different bins do not compare.
 
 edges = {"none": [], "best tree": "tree", "all pairs": "complete"}
 pseudocounts = [0.3, 1, 3, 10, 30, 100]
@@ -67,8 +67,8 @@ ax.legend(title="edges")
 # --------------------
 # Eleven columns are few enough to sum over all rows that are possible, so the scores above are
 # log-probabilities. Where graphs are too wide for that, the log Z of a tree is still known, while
-# that of a field with cycles is only bounded, and so are its scores. Asked for an oracle,
-# ``TRWMarginals`` shows here what it would say then: all pairs are as good as the tree at least,
+# that of a field with cycles is only bounded, and so are its scores. With an oracle,
+# ``TRWMarginals`` shows here what it would return then: all pairs are as good as the tree at least,
 # but the bound puts them far below it.
 
 rows_train, rows_test = discretize.fit_transform(train), discretize.transform(test)
@@ -109,7 +109,7 @@ ax.margins(0.1, 0.05)
 # Missing entries
 # ---------------
 # From each test row a third of the entries is taken away, and ``predict`` of the field that the
-# search chose fills them in, given the others. Beside it: the most frequent state of each column.
+# search chose fills them in, given the others. The baseline is the most frequent state of a column.
 
 field = search.best_estimator_["field"]
 rng = np.random.default_rng(0)

@@ -1,17 +1,17 @@
 """
 ===================================
-A picture and its parities: factors
+An image and its parities: factors
 ===================================
 
-A picture of black and white pixels comes through a channel that flips some of them. With it come
-parities: for groups of six pixels from all over the picture, whether the number of black ones is
+An image of black and white pixels comes through a channel that flips some of them. With it come
+parities: for groups of six pixels from all over the image, whether the number of black ones is
 odd. No pair of pixels knows anything of that: a parity is a factor on six variables at once, whose
 table forbids one half of all combinations. Belief propagation on such a factor graph is how the
 codes of mobile phones are read.
 """
 
 # %%
-# A sent picture, a received one, and parities
+# A sent image, a received one, and parities
 # --------------------------------------------
 # Every pixel is in three groups: three random orders of the pixels are cut into groups of six.
 
@@ -37,16 +37,16 @@ parities = sent[groups].sum(axis=1) % 2
 
 
 def received(flipped):
-    """The picture after the channel."""
+    """The image after the channel."""
     return sent ^ (rng.random(SIDE**2) < flipped)
 
 
 # %%
 # Three factor graphs
 # -------------------
-# Unary factors say what was received, and how much that is worth. Parities are tables of 2 x 2 x 2
-# x 2 x 2 x 2 log-potentials, ``-inf`` where the sum is wrong. Pictures also have areas: a factor on
-# each pair of neighbours says that they are likely to be the same.
+# Unary factors hold what was received, and how much that is worth. Parities are tables of 2 x 2 x 2
+# x 2 x 2 x 2 log-potentials, ``-inf`` where the sum is wrong. Images also have areas: a factor on
+# each pair of neighbors makes them likely to be the same.
 
 black = np.indices((2,) * 6).sum(axis=0) % 2
 TABLES = {parity: np.where(black == parity, 0.0, -np.inf) for parity in (0, 1)}
@@ -58,9 +58,9 @@ areas = [(pair.tolist(), 0.8 * np.eye(2)) for pair in np.concatenate([beside, ab
 kinds = {"areas": areas, "parities": checks, "both": checks + areas}
 
 
-def probabilities(picture, flipped, factors, max_iter=40):
+def probabilities(image, flipped, factors, max_iter=40):
     """Of black, for each pixel."""
-    seen = np.log([[1 - flipped, flipped], [flipped, 1 - flipped]])[picture]
+    seen = np.log([[1 - flipped, flipped], [flipped, 1 - flipped]])[image]
     graph = FactorGraph([2] * SIDE**2, [*(([i], own) for i, own in enumerate(seen)), *factors])
     return TRBPMarginals("ones", max_iter=max_iter).fit(graph).marginals_[:, 1]
 
@@ -73,10 +73,10 @@ def probabilities(picture, flipped, factors, max_iter=40):
 
 warnings.simplefilter("ignore", ConvergenceWarning)  # of runs that are cut short
 FLIPPED = 0.15
-picture = received(FLIPPED)
-shown = {"sent": sent, "received": picture}
+image = received(FLIPPED)
+shown = {"sent": sent, "received": image}
 for passes in (2, 6, 12, 30):
-    shown[f"{passes} passes"] = probabilities(picture, FLIPPED, kinds["both"], passes)
+    shown[f"{passes} passes"] = probabilities(image, FLIPPED, kinds["both"], passes)
 figure, axes = plt.subplots(1, len(shown), figsize=(11, 2.4), layout="constrained")
 for ax, (name, values) in zip(axes, shown.items()):
     ax.imshow(values.reshape(SIDE, SIDE), cmap="gray_r", vmin=0, vmax=1)
@@ -93,9 +93,9 @@ for ax, (name, values) in zip(axes, shown.items()):
 levels = np.array([0.03, 0.07, 0.11, 0.16, 0.22, 0.3])
 curves = {name: [] for name in kinds}
 for flipped in levels:
-    picture = received(flipped)
+    image = received(flipped)
     for name, factors in kinds.items():
-        found = probabilities(picture, flipped, factors) > 0.5
+        found = probabilities(image, flipped, factors) > 0.5
         curves[name].append(np.mean(found != sent))
 figure, ax = plt.subplots(figsize=(7, 4.2), layout="constrained")
 ax.plot(levels, levels, color="0.6", linestyle=":", label="as received")

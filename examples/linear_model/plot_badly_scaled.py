@@ -3,7 +3,7 @@
 Columns of different units
 ==========================
 
-Metres beside millimetres, years beside seconds: gradient methods crawl when the columns of a table
+Meters beside millimeters, years beside seconds: gradient methods crawl when the columns of a table
 differ in scale. Scaling the columns helps, and changes the problem: the penalty then acts on other
 coefficients. ``AsagaClassifier`` does the one without the other.
 """
@@ -12,7 +12,7 @@ coefficients. ``AsagaClassifier`` does the one without the other.
 # A table with units
 # ------------------
 # Thirty measurements of 4000 objects, each in a unit of its own, from a hundredth to a hundred, and
-# none of them centred.
+# none of them centered.
 
 import time
 import warnings
@@ -31,7 +31,7 @@ from sklearn_fw.optim import Asaga
 rng = np.random.default_rng(0)
 n, d = 4000, 30
 Z = rng.standard_normal((n, d)) + 0.5 * rng.standard_normal((n, 1))
-effect = rng.standard_normal(d) * (np.arange(d) % 3 > 0)  # every third one says nothing
+effect = rng.standard_normal(d) * (np.arange(d) % 3 > 0)  # every third one has no effect
 y = np.where(Z @ effect + rng.logistic(size=n) > 0, 1, -1)
 units = np.geomspace(0.01, 100, d)
 X = units * (Z + rng.uniform(-3, 3, d))
@@ -39,11 +39,11 @@ X = units * (Z + rng.uniform(-3, 3, d))
 # %%
 # The same objective, six ways
 # ----------------------------
-# All minimise the objective of ``LogisticRegression(C=1)`` on the columns as they are, on one
+# All minimize the objective of ``LogisticRegression(C=1)`` on the columns as they are, on one
 # thread. Newton's method does not see scales at all: for thirty columns it is the right choice, and
 # what ``AsagaClassifier`` takes by itself. Among the incremental methods, which are for tables with
 # many more columns, ``conditioning="diagonal"`` gives every column a step of its own, and moves the
-# centre of the table into the intercept; it is what their "auto" means for dense tables. With
+# center of the table into the intercept; it is what their "auto" means for dense tables. With
 # ``conditioning=None`` all columns share a step, as they do in scikit-learn.
 
 warnings.simplefilter("ignore", ConvergenceWarning)

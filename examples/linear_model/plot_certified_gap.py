@@ -5,8 +5,8 @@ How far from the optimum
 
 Two programs fit the same linear model to the same sparse texts: scikit-learn's SAGA, and
 ``AsagaClassifier`` with the sparse steps of its namesake or with the dual coordinates that it takes
-by itself. All come closer to the optimum with every epoch. Only one program knows how close it is,
-and stops there.
+by itself. All come closer to the optimum with every epoch. Only one program computes how close
+it is, and stops there.
 """
 
 # %%
@@ -130,7 +130,7 @@ axes[0].legend()
 # --------------------
 # scikit-learn stops when an epoch changes no coefficient by more than the fraction ``tol`` of the
 # largest one. How accurate the answer is then depends on the problem: here it is more accurate than
-# asked for, and far less :ref:`on badly scaled columns
+# requested, and far less :ref:`on badly scaled columns
 # <sphx_glr_gallery_linear_model_plot_badly_scaled.py>`. The ``tol`` of ``AsagaClassifier`` is the
 # gap, as a fraction of the objective.
 
@@ -145,7 +145,7 @@ for tol in (1e-2, 1e-4):
 # Between two exact checks
 # ------------------------
 # An exact gap costs about an epoch. In between, the memory of SAGA, one slope per row, is a dual
-# point as well, and how fast its bound still grows tells what is missing. The estimate costs one
+# point as well, and how fast its bound still grows predicts what is missing. The estimate costs one
 # sweep over the columns. Once it is below ``tol`` the exact gap is computed, and only that ends the
 # fit.
 

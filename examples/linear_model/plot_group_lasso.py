@@ -66,17 +66,17 @@ for name, penalty in penalties.items():
 # %%
 # What they keep
 # --------------
-# Coefficients that are exactly zero are grey. The lasso keeps single answers of many questions, the
+# Coefficients that are exactly zero are gray. The lasso keeps single answers of many questions, the
 # group lasso all answers of fewer. The sparse group lasso keeps the fewest questions, with hardly
 # more columns than the lasso.
 
-pictures = {"truth": effect} | {
+images = {"truth": effect} | {
     name: path.estimator_at(chosen[name]).coef_.reshape(n_questions, n_answers)
     for name, path in paths.items()
 }
 figure, axes = plt.subplots(4, figsize=(8, 7.5), sharex=True, layout="constrained")
 colors = plt.get_cmap("RdBu_r").with_extremes(bad="0.88")
-for ax, (name, coef) in zip(axes, pictures.items()):
+for ax, (name, coef) in zip(axes, images.items()):
     shown = np.ma.masked_equal(coef.T, 0.0)
     image = ax.imshow(shown, cmap=colors, vmin=-2, vmax=2, aspect="auto")
     ax.set(title=name, ylabel="answer", yticks=[], xticks=range(n_questions))
@@ -87,7 +87,7 @@ figure.colorbar(image, ax=axes, label="coefficient", shrink=0.5)
 # Along the paths
 # ---------------
 # The norm of the coefficients of each question, from strong to weak regularization: the six that
-# matter in colour, the others black. Dotted: the solutions of the picture above.
+# matter in color, the others black. Dotted: the solutions of the figure above.
 
 matter = effect.any(axis=1)
 figure, axes = plt.subplots(1, 3, figsize=(11, 4), sharey=True, layout="constrained")

@@ -3,7 +3,7 @@
 A matrix from one eighth of it
 ==============================
 
-A picture that is nearly of low rank, of which few entries are known: the set of matrices with a
+An image that is nearly of low rank, of which few entries are known: the set of matrices with a
 bounded sum of singular values holds a good guess of all others. Frank-Wolfe needs the top pair of
 singular vectors in every step and nothing more, and its answer is a sum of as many outer products
 as it made steps.
@@ -23,16 +23,16 @@ from sklearn_fw.optim import domains, minimize_frank_wolfe, objectives
 rng = np.random.default_rng(0)
 shape = (240, 160)
 rows, columns = np.linspace(0, 1, shape[0]), np.linspace(0, 1, shape[1])
-picture = sum(
+image = sum(
     np.outer(np.sin(2 * np.pi * a * rows + p), np.cos(2 * np.pi * b * columns + q)) / (1 + k)
     for k, (a, b, p, q) in enumerate(
         [(1, 1, 0, 0), (3, 2, 1, 2), (5, 7, 0, 1), (9, 4, 2, 0), (2, 11, 1, 1), (13, 3, 0, 2)]
     )
 )
-known = np.flatnonzero(rng.random(picture.size) < 0.125)
-values = picture.ravel()[known] + 0.05 * rng.standard_normal(len(known))
+known = np.flatnonzero(rng.random(image.size) < 0.125)
+values = image.ravel()[known] + 0.05 * rng.standard_normal(len(known))
 places = sp.csr_matrix(
-    (np.ones(len(known)), (np.arange(len(known)), known)), (len(known), picture.size)
+    (np.ones(len(known)), (np.arange(len(known)), known)), (len(known), image.size)
 )
 objective = objectives.LeastSquares(places, values)
 
@@ -44,7 +44,7 @@ objective = objectives.LeastSquares(places, values)
 
 kept = rng.random(len(known)) < 0.8
 training = objectives.LeastSquares(places[kept], values[kept])
-scale = np.linalg.norm(picture, "nuc")
+scale = np.linalg.norm(image, "nuc")
 errors = {}
 for share in (0.3, 0.5, 0.7, 0.9, 1.1, 1.4):
     ball = domains.NuclearNormBall(shape, radius=share * scale)
@@ -70,16 +70,16 @@ def keep(state):
 result = minimize_frank_wolfe(objective, ball, tol=0, max_iter=steps[-1], callback=keep)
 
 figure, axes = plt.subplots(1, 6, figsize=(14, 4), layout="constrained")
-half = np.full(picture.size, np.nan)
+half = np.full(image.size, np.nan)
 half[known] = values
 color = {"cmap": "RdBu_r", "vmin": -2.0, "vmax": 2.0}
-axes[0].imshow(picture, **color)
+axes[0].imshow(image, **color)
 axes[0].set_title("truth")
 axes[1].imshow(half.reshape(shape), **color)
 axes[1].set_title("known entries")
 for ax, (step, matrix) in zip(axes[2:], sorted(snapshots.items())):
     ax.imshow(matrix, **color)
-    error = np.sqrt(np.mean((matrix - picture) ** 2))
+    error = np.sqrt(np.mean((matrix - image) ** 2))
     ax.set_title(f"step {step}: error {error:.2f}")
 for ax in axes:
     ax.set(xticks=[], yticks=[])
@@ -87,7 +87,7 @@ for ax in axes:
 # %%
 # The certificate and the error
 # -----------------------------
-# The gap speaks of the known entries only. What the others are is the task of the set.
+# The gap covers the known entries only. The set determines the others.
 
 figure, ax = plt.subplots(figsize=(6.5, 3.8), layout="constrained")
 history = result.history

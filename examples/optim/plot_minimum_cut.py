@@ -10,9 +10,9 @@ same flower.
 """
 
 # %%
-# The picture
+# The image
 # -----------
-# Two rectangles say what belongs to the flower and what does not. Each gives a Gaussian of colours.
+# Two rectangles mark what belongs to the flower and what does not. Each gives a Gaussian of colors.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -23,17 +23,17 @@ from sklearn_fw.inference import GraphCut, PairwiseScores
 from sklearn_fw.optim import minimize_submodular, set_functions
 
 photo = load_sample_image("flower.jpg")[:424, 100:524].astype(float) / 255.0
-picture = photo.reshape(53, 8, 53, 8, 3).mean(axis=(1, 3))
-height, width, _ = picture.shape
+image = photo.reshape(53, 8, 53, 8, 3).mean(axis=(1, 3))
+height, width, _ = image.shape
 inside, outside = (18, 30, 22, 34), (2, 10, 2, 14)  # top, bottom, left, right
 
 
 def surprise(region):
-    """Minus the log-likelihood of each colour, for the Gaussian of those in a region."""
+    """Minus the log-likelihood of each color, for the Gaussian of those in a region."""
     top, bottom, left, right = region
-    colours = picture[top:bottom, left:right].reshape(-1, 3)
-    covariance = np.cov(colours.T) + 0.01 * np.eye(3)
-    away = picture - colours.mean(axis=0)
+    colors = image[top:bottom, left:right].reshape(-1, 3)
+    covariance = np.cov(colors.T) + 0.01 * np.eye(3)
+    away = image - colors.mean(axis=0)
     square = np.einsum("ijk,kl,ijl->ij", away, np.linalg.inv(covariance), away)
     return 0.5 * (square + np.linalg.slogdet(covariance)[1])
 
@@ -44,7 +44,7 @@ costs = 8.0 * np.tanh((surprise(inside) - surprise(outside)) / 40.0)
 # The function
 # ------------
 # A set of pixels pays the costs of its pixels and a price for its border, which is low where
-# colours change. The sum is submodular: the more neighbours of a pixel are in, the less it pays to
+# colors change. The sum is submodular: the more neighbors of a pixel are in, the less it pays to
 # join.
 
 nodes = np.arange(height * width).reshape(height, width)
@@ -54,8 +54,8 @@ edges = np.vstack(
         np.column_stack([nodes[:-1].ravel(), nodes[1:].ravel()]),
     ]
 )
-colours = picture.reshape(-1, 3)
-contrast = np.sum((colours[edges[:, 0]] - colours[edges[:, 1]]) ** 2, axis=1)
+colors = image.reshape(-1, 3)
+contrast = np.sum((colors[edges[:, 0]] - colors[edges[:, 1]]) ** 2, axis=1)
 price = 4.0 * np.exp(-contrast / (2.0 * contrast.mean()))
 energy = set_functions.CutFunction(edges, price) + set_functions.ModularFunction(costs.ravel())
 
@@ -77,7 +77,7 @@ print(f"maximum flow: {-value:.6f}, {np.sum(labels != result.x)} pixels differ")
 # %%
 # What the shortest base says
 # ---------------------------
-# The base is a picture, too: its entries below zero are the cut. How far they are below shows what
+# The base is an image, too: its entries below zero are the cut. How far they are below shows what
 # each pixel could cost more and still be in, as the level sets of the shortest base are the lowest
 # sets of the function with a constant cost more per pixel. The best set is found early; the proof
 # takes longer, and ends before the base is the shortest.
@@ -85,16 +85,16 @@ print(f"maximum flow: {-value:.6f}, {np.sum(labels != result.x)} pixels differ")
 base = result.base_point.reshape(height, width)
 limit = np.abs(base).max()
 figure, axes = plt.subplots(2, 2, figsize=(9, 9), layout="constrained")
-axes[0, 0].imshow(picture)
-for (top, bottom, left, right), colour in ((inside, "white"), (outside, "black")):
+axes[0, 0].imshow(image)
+for (top, bottom, left, right), color in ((inside, "white"), (outside, "black")):
     size = right - left, bottom - top
-    axes[0, 0].add_patch(Rectangle((left, top), *size, fill=False, edgecolor=colour, lw=2))
+    axes[0, 0].add_patch(Rectangle((left, top), *size, fill=False, edgecolor=color, lw=2))
 axes[0, 0].set_title("flower (white) and the rest (black)")
 shown = axes[0, 1].imshow(base, cmap="RdBu", vmin=-limit, vmax=limit)
 axes[0, 1].set_title("the last base: below zero is the flower")
 figure.colorbar(shown, ax=axes[0, 1], shrink=0.8)
 cut = result.x.reshape(height, width)
-axes[1, 0].imshow(np.where(cut[..., None], picture, 0.25 * picture + 0.75))
+axes[1, 0].imshow(np.where(cut[..., None], image, 0.25 * image + 0.75))
 axes[1, 0].contour(labels.reshape(height, width), [0.5], colors="tab:red", linewidths=1.5)
 axes[1, 0].set_title("lowest set; red: by maximum flow")
 for axis in axes.flat[:3]:

@@ -6,8 +6,8 @@ Eight ways to the same gap
 Block-coordinate Frank-Wolfe has three switches: the direction of a step (towards the oracle's
 answer, or from the worst active output to it), the choice of the next sample (uniform, or in
 proportion to its last known gap), and a cache of earlier answers that is tried before the oracle.
-All eight settings reach the same optimum, and all know how far away it is. They differ in what they
-pay for it.
+All eight settings reach the same optimum, and all bound how far away it is. They differ in what
+they pay for it.
 """
 
 # %%

@@ -4,14 +4,14 @@ A loss of your own: never too high
 ==================================
 
 Who reads invoices by machine wants no digit to be read too high: such a mistake costs five times as
-much as one in the other direction. The task loss says what mistakes cost, and training keeps the
+much as one in the other direction. The task loss defines what mistakes cost, and training keeps the
 outputs that cost most furthest away.
 """
 
 # %%
 # A loss by the costs of nodes
 # ----------------------------
-# The loss is a sum over digits. So it is enough to say what each state of each digit costs: one row
+# The loss is a sum over digits. So it is enough to define the costs of states of each digit: one row
 # per digit of all words, one column per label. The chain trains with it as with the losses that are
 # built in, in compiled passes, and with the same certificate.
 
@@ -48,7 +48,7 @@ words = make_digit_words(n_train=200, n_test=400, noise=0.4, random_state=0)
 X_train, y_train, X_test, y_test = words.X_train, words.y_train, words.X_test, words.y_test
 
 models = {
-    "all mistakes alike": StructuredSVM("chain", task_loss="hamming", C=0.003, random_state=0),
+    "all mistakes equal": StructuredSVM("chain", task_loss="hamming", C=0.003, random_state=0),
     "too high costs more": StructuredSVM("chain", task_loss=TooHigh(), C=0.003, random_state=0),
 }
 truth = np.concatenate(y_test)

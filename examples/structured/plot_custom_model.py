@@ -13,7 +13,7 @@ same. What is learned is a similarity of images.
 # Data
 # ----
 # An input is a pair of arrays of images. An output is an array ``y``: the partner of image ``i`` is
-# at ``y[i]``. The images are noisy and centred, and training and test rows share none.
+# at ``y[i]``. The images are noisy and centered, and training and test rows share none.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -128,13 +128,13 @@ for i, row in enumerate(axes):
 # What the similarity expects
 # ---------------------------
 # ``a @ W`` is the direction in which a partner of ``a`` should lie. For the mean image of a digit
-# (red where it is darker than the mean of all) it is a picture of the same digit.
+# (red where it is darker than the mean of all) it is an image of the same digit.
 
 W = svm.coef_.reshape(64, 64)
 figure, axes = plt.subplots(2, 10, figsize=(12, 2.9), layout="constrained")
 for digit, column in enumerate(axes.T):
-    centred = images[digits == digit].mean(axis=0)
-    for ax, image in zip(column, (centred, centred @ W)):
+    centered = images[digits == digit].mean(axis=0)
+    for ax, image in zip(column, (centered, centered @ W)):
         top = np.abs(image).max()
         ax.imshow(image.reshape(8, 8), cmap="RdBu_r", vmin=-top, vmax=top)
         ax.set(xticks=[], yticks=[])

@@ -47,12 +47,12 @@ print(y_train[0], FACTORS @ y_train[0])
 # ----------
 # Viterbi's algorithm with a memory: for every prefix, the best score for each last digit *and* each
 # remainder of the sum so far. Only codes that end with remainder zero are allowed. The function
-# returns the labels, their score and an upper bound of all scores. Equal numbers say that the
+# returns the labels, their score and an upper bound of all scores. Equal numbers mean that the
 # answer is exact, and the certificate of the fit relies on that.
 
 
 def read_code(scores):
-    """Best code that fulfils the rule."""
+    """Best code that fulfills the rule."""
     remainder, digit = np.divmod(np.arange(100), 10)
     best = np.full((10, 10), -np.inf)  # remainder so far, last digit
     best[digit, digit] = scores.unary[0][digit]

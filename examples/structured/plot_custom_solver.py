@@ -6,7 +6,7 @@ A solver of your own: a plain subgradient
 A solver sees a training set through a few questions: what does the oracle answer for sample i at
 these weights, which features does that answer change, what is the objective? It knows neither
 models nor oracles, and so works with all of them. This one takes steps of length 1 / k along
-subgradients. Beside it runs ``"bcfw"``, which asks the same questions and keeps the answers.
+subgradients. It is compared with ``"bcfw"``, which makes the same calls and keeps the answers.
 """
 
 # %%
@@ -60,7 +60,7 @@ class Run:
         return {"objective": 0.5 * self.lam * (self.w @ self.w) + hinge}
 
     def weights(self):
-        """The point of the moment."""
+        """The current point."""
         return self.w
 
 
@@ -80,7 +80,7 @@ for name, svm in (("own", own), ("bcfw", bcfw)):
     print(f"score {svm.score(words.X_test, words.y_test):.3f}")
 
 # %%
-# The gap tells what a curve alone does not: how much there is left to gain.
+# The gap adds what a curve alone lacks: how much there is left to gain.
 
 figure, axes = plt.subplots(figsize=(6.4, 3.8), layout="constrained")
 for svm, color, label in ((own, "tab:red", "own subgradient"), (bcfw, "tab:blue", "bcfw")):

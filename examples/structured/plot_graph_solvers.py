@@ -3,17 +3,17 @@
 One graph problem, eight roads to its bound
 ===========================================
 
-Pictures in noise are cut by minimum cuts, which are exact on any graph. So each solver certifies
-how far its weights are from the best: the duality gap is at least the distance. What the solvers
-ask of the oracle, and what they do between two questions, differs. Which is best depends on the
-price of a question.
+Images in noise are cut by minimum cuts, which are exact on any graph. So each solver certifies
+how far its weights are from the best: the duality gap is at least the distance. The solvers
+differ in their calls of the oracle, and in what they do between two calls. Which is best depends on
+the cost of a call.
 """
 
 # %%
-# Pictures as graphs
+# Images as graphs
 # ------------------
-# Pixels are nodes with two noisy features. Neighbours are joined by edges that say how alike their
-# ends look.
+# Pixels are nodes with two noisy features. Neighbors are joined by edges with the similarity of
+# their ends.
 
 import warnings
 
@@ -49,7 +49,7 @@ for _ in range(N_TRAIN + 1):
 # passes. The first fit compiles, so one is made before the clock runs.
 
 warnings.simplefilter("ignore", ConvergenceWarning)
-solvers = {  # colours and passes
+solvers = {  # colors and passes
     "bcfw": ("tab:blue", 150),
     "bcpfw": ("tab:red", 150),
     "cached": ("tab:orange", 300),
@@ -73,7 +73,7 @@ for name, (_, passes) in solvers.items():
 # %%
 # Questions and seconds
 # ---------------------
-# Passes over single pictures use each answer at once; batches and sweeps wait for the answers of
+# Passes over single images use each answer at once; batches and sweeps wait for the answers of
 # many, and a cache asks less often. Cutting planes keep all answers and solve a quadratic program
 # on them: this model has fourteen weights, and a few dozen planes say all about so few. With
 # thousands of weights it takes many more. The extragradient method projects onto flows, and asks
@@ -92,8 +92,8 @@ axes[1].set_ylabel("")
 # The optimum from both sides
 # ---------------------------
 # Above the objective of the weights, below a bound for all weights; they meet at the optimum. Steps
-# on single pictures are close to it early and then slow. Planes know nothing for a while, and
-# are exact once they know enough. Below, a picture that no solver has seen.
+# on single images are close to it early and then slow. Planes are far off for a while, and
+# are exact in the end. Below, an image that no solver has seen.
 
 chosen = ("bcpfw", "n_slack", "one_slack")
 figure, axes = plt.subplots(1, 3, figsize=(11, 3.4), sharey=True, layout="constrained")

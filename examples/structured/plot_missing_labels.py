@@ -1,11 +1,11 @@
 """
 ======================================
-Words of which few digits are labelled
+Words of which few digits are labeled
 ======================================
 
 To label every element of a sequence is dull work. What if annotators label one in five, wherever
-they are sure? Elements without a label still have features and neighbours: a chain that is trained
-with them, as labels that are missing, knows how labels follow each other.
+they are sure? Elements without a label still have features and neighbors: a chain that is trained
+with them, as labels that are missing, learns how labels follow each other.
 """
 
 # %%
@@ -52,7 +52,7 @@ everything = StructuredSVM("chain", random_state=0).fit(X, y).score(X_test, y_te
 # %%
 # What a label is worth
 # ---------------------
-# To leave out what has no label also spoils what is left: digits become neighbours that never were.
+# To leave out what has no label also spoils what is left: digits become neighbors that never were.
 # Masked labels keep the words as they are.
 
 fig, ax = plt.subplots(figsize=(7, 4.2), layout="constrained")

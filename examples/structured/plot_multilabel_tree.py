@@ -5,7 +5,7 @@ Labels that depend: seven segments
 
 A display shows a digit with seven segments, each on or off. To read an image as the state of such a
 display is a problem with seven binary labels, and the labels depend on each other: of 128 patterns
-only ten occur. Seven separate classifiers know nothing of that. A model that scores pairs of labels
+only ten occur. Seven separate classifiers ignore that. A model that scores pairs of labels
 does.
 """
 

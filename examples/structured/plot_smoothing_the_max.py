@@ -3,10 +3,10 @@
 Smoothing the max
 =================
 
-The structured hinge is a maximum over outputs, which has kinks, and the best output says nothing of
+The structured hinge is a maximum over outputs, which has kinks, and the best output ignores
 the second. A smoothed maximum mixes the outputs that are nearly best: with squares it counts a few,
 with the entropy all of them, and entropy with weight one is the likelihood of a conditional random
-field. Smooth losses have gradients, and steps on the weights can be accelerated. The second picture
+field. Smooth losses have gradients, and steps on the weights can be accelerated. The second figure
 shows what this brings on digits, and what it does not.
 """
 

@@ -5,7 +5,7 @@ Tagging the words of a text
 
 A line of a recipe names a quantity, a unit, an ingredient and what to do with it. To find these
 parts is a typical task for a tagger: each word gets a tag, and what the word means depends on its
-neighbours. Cloves can be a unit or a spice.
+neighbors. Cloves can be a unit or a spice.
 """
 
 # %%
@@ -84,7 +84,7 @@ print(*zip(*train[0]))
 
 
 def describe(words):
-    """One dict per word: the word, its shape and its neighbours."""
+    """One dict per word: the word, its shape and its neighbors."""
     padded = ["<", *words, ">"]
     return [
         {
@@ -106,7 +106,7 @@ X_test, y_test = [describe(words) for words, _ in test], [tags for _, tags in te
 # Training
 # --------
 # A margin is wide enough when the known words alone make it so, and then nothing is learned about
-# their neighbours, which is what unknown words will need. So each line is shown a second time with
+# their neighbors, which is what unknown words will need. So each line is shown a second time with
 # half of its words hidden. The loss is that of whole lines, since a part counts only if all of its
 # words are right.
 
@@ -156,7 +156,7 @@ ax.axis("off")
 # %%
 # What was learned
 # ----------------
-# Left, the weights of the pairs of tags. They know that ``I-FOOD`` comes after ``B-FOOD`` and that
+# Left, the weights of the pairs of tags. They show that ``I-FOOD`` comes after ``B-FOOD`` and that
 # a unit follows a quantity. Right, the features that speak most for a unit, and most against it.
 
 svm, names = tagger[-1], tagger[0].get_feature_names_out()

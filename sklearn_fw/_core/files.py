@@ -163,6 +163,4 @@ def _array(path, key, content):
     try:
         return np.lib.format.read_array(io.BytesIO(content), allow_pickle=False)
     except Exception as error:  # headers are Python text, which can be wrong in many ways
-        raise damage(
-            path, f"is not an array in NumPy's format ({_reason(error)})", array=key
-        ) from None
+        raise damage(path, f"is not a NumPy array ({_reason(error)})", array=key) from None

@@ -82,7 +82,7 @@ def _refuse_missing(pairs, lengths):
             token = next(k for k, label in enumerate(labels) if _is_no_label(label))
             raise ValueError(
                 f"{locate(token, lengths)} of {name} has the label {labels[token]!r:.60}, which is "
-                "no label: labels must be text or numbers; leave out what is not labeled"
+                "not a label: labels must be text or numbers; leave out what is not labeled"
             )
 
 

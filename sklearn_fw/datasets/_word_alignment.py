@@ -116,9 +116,7 @@ def _read(path):
         except (ValueError, RecursionError):  # no JSON, too many digits, too deep
             record = None
         if not isinstance(record, dict) or not record.keys() >= _FIELDS:
-            raise damage(
-                path, f"is not a JSON object with {', '.join(sorted(_FIELDS))}", line=number
-            )
+            raise damage(path, f"is not JSON with {', '.join(sorted(_FIELDS))}", line=number)
         source, target = record["src_words"], record["tgt_words"]
         for words in (source, target):
             if not isinstance(words, list) or not all(isinstance(word, str) for word in words):

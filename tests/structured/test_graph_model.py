@@ -303,14 +303,12 @@ def test_other_forms_of_graphs(rng):
         svm.predict(X[0])
 
 
-@pytest.mark.parametrize(
-    "factor, unlearned", [(100.0, "tables and constants"), (0.001, "features")]
-)
+@pytest.mark.parametrize("factor, lost", [(100.0, "tables and constants"), (0.001, "features")])
 @pytest.mark.parametrize("make", [np.asarray, sp.csr_array])
-def test_sizes_next_to_constants(rng, factor, unlearned, make):
+def test_sizes_next_to_constants(rng, factor, lost, make):
     X, y = make_graphs(rng)
     X = [(make(factor * x[0]), *x[1:]) for x in X]
-    with pytest.warns(UserWarning, match=f"norm of .*: {unlearned}.* hardly be learned; scale"):
+    with pytest.warns(UserWarning, match=f"norm of .*: {lost}.* hardly be learned; scale"):
         StructuredSVM(C=1.0).fit(X, y)
 
 

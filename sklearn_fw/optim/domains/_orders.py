@@ -301,9 +301,9 @@ class BasePolytope(Described):
     """Base polytope of a submodular function F.
 
     It holds all x with ``x(A) <= F(A) - F(empty set)``, with equality for the set of all elements,
-    where ``x(A) = sum_{i in A} x[i]``. The oracle is the greedy algorithm, at the cost of a sort and
-    a `SubmodularFunction.base`: elements come in the order of ascending gradients, the first among
-    equals first, and each gets its marginal gain. `contains` minimizes ``F(A) - x(A)``. The
+    where ``x(A) = sum_{i in A} x[i]``. The oracle is the greedy algorithm, for the cost of a sort
+    and a `SubmodularFunction.base`: elements come in the order of ascending gradients, the first
+    among equals first, and each gets its marginal gain. `contains` minimizes ``F(A) - x(A)``. The
     function is not checked to be submodular.
 
     Parameters
