@@ -1,7 +1,7 @@
 """
-===================================
-A picture and its parities: factors
-===================================
+=====================================================
+Belief propagation on a factor graph of parity checks
+=====================================================
 
 A picture of black and white pixels comes through a channel that flips some of them. With it come
 parities: for groups of six pixels from all over the picture, whether the number of black ones is
