@@ -1,4 +1,4 @@
-"""The index of the reference, made from its pages: ``.. public-names::`` with the pages in order."""
+"""The index of the reference, made from its pages: ``.. public-names::`` with pages in order."""
 
 import importlib
 from pathlib import Path
@@ -24,7 +24,13 @@ class PublicNames(SphinxDirective):
         lines = [".. toctree::", "   :hidden:", "", *(f"   {page}" for page in modules), ""]
         lines += [*summaries, ""]
         for module in modules.values():
-            lines += [f".. rubric:: {module.__name__}", "", ".. autosummary::", "   :nosignatures:", ""]
+            lines += [
+                f".. rubric:: {module.__name__}",
+                "",
+                ".. autosummary::",
+                "   :nosignatures:",
+                "",
+            ]
             lines += [*(f"   ~{module.__name__}.{name}" for name in module.__all__), ""]
         return self.parse_text_to_nodes("\n".join(lines))
 

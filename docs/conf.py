@@ -21,6 +21,7 @@ import _news
 import _pages
 import _reference
 import _results
+import _searches
 
 os.environ.setdefault("MPLBACKEND", "Agg")
 
@@ -108,7 +109,7 @@ sphinx_gallery_conf = {
     ],
     "filename_pattern": r"plot_",
     "ignore_pattern": r"benchmarks|__init__\.py",
-    "within_subsection_order": "FileNameSortKey",
+    "within_subsection_order": "_gallery.place",
     "abort_on_example_error": True,
     "backreferences_dir": "gallery/backreferences",
     "doc_module": ("sklearn_fw",),
@@ -160,6 +161,7 @@ def setup(app):
     app.add_directive("measured", _measured.Measured)
     app.add_directive("public-names", _reference.PublicNames)
     app.connect("source-read", write_changes)
+    app.connect("source-read", _searches.add_entries)
     app.connect("autodoc-process-docstring", _formulas.show_formulas)
     app.add_post_transform(_links.LinkNames)
     app.connect("autodoc-skip-member", skip_request_setters)

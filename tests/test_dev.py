@@ -6,6 +6,7 @@ import re
 import shutil
 import subprocess
 import sys
+import textwrap
 import tomllib
 
 import pytest
@@ -29,9 +30,14 @@ def test_readme_has_the_two_commands(dev):
     assert set(commands) <= set(dev.COMMANDS)
 
 
-def test_program_of_the_readme_runs():
-    (program,) = re.findall(r"^```python\n(.*?)^```", README, re.M | re.S)
+def test_program_of_the_readme_prints_its_output(capsys):
+    blocks = re.findall(r"^```python\n(.*?)^```\n+```\n(.*?)^```", README, re.M | re.S)
+    ((program, output),) = blocks
     exec(compile(program, "README.md", "exec"), {})
+    assert capsys.readouterr().out == output
+    front = (ROOT / "docs" / "index.rst").read_text(encoding="utf-8")
+    for text in (program, output):
+        assert textwrap.indent(text, "    ") in front
 
 
 def test_help_names_every_command(dev):
@@ -163,18 +169,3 @@ def test_stale_kernels_are_dropped(dev, tmp_path, capsys):
     assert [file.exists() for file in files] == [True, False, False]
     assert module.exists()
     assert "a kernel changed" in capsys.readouterr().out
-
-
-def test_pages_that_load_from_elsewhere_are_found(dev, tmp_path):
-    own = '<script src="_static/a.js"></script><a href="https://example.org">elsewhere</a>'
-    (tmp_path / "own.html").write_text(own, encoding="utf-8")
-    assert dev.foreign_resources(tmp_path) == []
-    (tmp_path / "sub").mkdir()
-    (tmp_path / "sub" / "other.html").write_text(
-        '<link rel="stylesheet" href="https://example.org/a.css"><img src="//example.org/b">',
-        encoding="utf-8",
-    )
-    assert dev.foreign_resources(tmp_path) == [
-        "sub/other.html: //example.org/b",
-        "sub/other.html: https://example.org/a.css",
-    ]

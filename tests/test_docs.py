@@ -2,6 +2,7 @@
 
 import importlib.util
 import inspect
+import json
 import re
 from collections import namedtuple
 
@@ -110,3 +111,34 @@ def test_files_that_contributors_read_of_exist():
     named = re.findall(r"`([\w.]+/[\w./*]+)`", text)
     assert len(named) > 20
     assert [name for name in named if not any(ROOT.glob(name))] == []
+
+
+PAGE = """<script src="_static/a.js"></script><a href="https://example.org">elsewhere</a>
+<a href="sub/other.html#here"></a><img src="b.png" alt="b">"""
+OTHER = """<p id="here"><link href="https://example.org/a.css"><img src="//example.org/b" alt="b">
+<a href="../page.html#there"></a><img src="../b.png"><img src="../_thumb.png"><a href="../c">"""
+
+
+def test_faults_of_pages(extra, tmp_path, monkeypatch):
+    extra("docs", "sphinx.search.en")
+    monkeypatch.syspath_prepend(ROOT / "docs")
+    checks = module_of_the_docs("_checks")
+    monkeypatch.setattr(checks._searches, "SEARCHES", {"a": ["deep sea"], "b": ["sky"]})
+    index = {
+        "docnames": ["a", "b"], "titles": ["Sea", "Air"], "alltitles": {"Sea": [[0, None]]},
+        "indexentries": {"deep sea": [[0, "i", True]]}, "titleterms": {"air": 1, "sea": 0},
+        "objects": {"m": [[0, 0, 1, "", "Sky"]]}, "terms": {"deep": 1, "sky": [0, 1]},
+    }  # fmt: skip
+    (tmp_path / "searchindex.js").write_text(f"Search.setIndex({json.dumps(index)})")
+    (tmp_path / "sub").mkdir()
+    for name, text in (("page.html", PAGE), ("sub/other.html", OTHER), ("b.png", "")):
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    assert checks.faults(tmp_path) == [
+        "sub/other.html loads https://example.org/a.css",
+        "sub/other.html loads //example.org/b",
+        "sub/other.html: image ../b.png has no alt text",
+        "sub/other.html: link to ../_thumb.png does not resolve",
+        "sub/other.html: link to ../c does not resolve",
+        "sub/other.html: link to ../page.html#there does not resolve",
+        "the search for 'sky' finds a first, instead of b",
+    ]

@@ -1,7 +1,7 @@
 """
-==========================
-Two data bases of films
-==========================
+======================================
+Entity alignment of two film databases
+======================================
 
 Two data bases know different films and people, and misspell them differently. Names alone find less
 than half of what both have. Who played where finds most of the rest.

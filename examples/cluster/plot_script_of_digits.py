@@ -1,18 +1,18 @@
 """
-==================
-A script of digits
-==================
+=====================================
+Step discovery in sequences of digits
+=====================================
 
-Twenty films show the handwritten digits 3, 1, 4, 0, 2 in this order, once each, and noise between.
-Nobody says when, nor what digits look like: that five things happen in one order is all that
-is known. The model looks for rows that a linear classifier could tell apart best.
+Twenty sequences show the handwritten digits 3, 1, 4, 0, 2 in this order, once each, with noise in
+between. Neither times nor labels are given, only that five steps occur in one order. The model
+finds the rows that a linear classifier separates best.
 """
 
 # %%
-# The films
-# ---------
-# A digit lasts three rows, each with a picture of another hand; noise has the grey values of digits
-# in random order.
+# Data
+# ----
+# A digit lasts three rows, each with an image of another writer. Noise rows have the gray values of
+# digits in random order.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -36,20 +36,21 @@ for n in range(N_FILMS):
     films.append(film / 16.0)
 
 # %%
-# Where the steps are
-# -------------------
-# Bars show where each digit truly was, dots where it was found. A step has one row of each film.
+# Steps found
+# -----------
+# Bars show the true rows of each digit, dots the rows found: one per step and sequence.
 
 model = OrderedDiscriminativeClustering(len(SCRIPT), n_init=3, random_state=0).fit(films)
 scores = localization_f1(truth, model.locations_)
 fig, ax = plt.subplots(figsize=(8, 4.5), layout="constrained")
 StepsDisplay.from_estimator(model, films, intervals_true=truth, ax=ax)
-ax.set_title(f"{scores.recall:.0%} of the digits found, without a label", pad=30)
+ax.set_title(f"{scores.recall:.0%} of the digits found, without labels", pad=30)
+ax.set_yticks(range(0, N_FILMS, 5))
 
 # %%
-# What was found
-# --------------
-# The mean of the rows of each step: pictures that the model was never told of.
+# Mean of each step
+# -----------------
+# The mean image of the rows of each step.
 
 fig, axes = plt.subplots(1, len(SCRIPT), figsize=(8, 2), layout="constrained")
 for k, ax in enumerate(axes):

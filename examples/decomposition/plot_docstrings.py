@@ -1,7 +1,7 @@
 """
-==============================
-What docstrings say about code
-==============================
+=====================================
+Multi-view CCA of docstrings and code
+=====================================
 
 A docstring and the code below it are two views of one function. Both describe the same things in
 words of their own; style, arithmetic and helpers are private to one view. ``MultiViewCCA`` finds

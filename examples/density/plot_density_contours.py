@@ -1,7 +1,7 @@
 """
-=========================================
-A density from one Cholesky factorization
-=========================================
+=====================================
+Kernel Student-t density of two moons
+=====================================
 
 The kernel Student-t density puts a Gaussian with unknown mean and covariance on the feature space
 of a kernel and integrates both out. Along the images of the inputs that leaves a density of any

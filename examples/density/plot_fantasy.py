@@ -1,7 +1,7 @@
 """
-==============================
-Data sets that the model likes
-==============================
+=======================================
+Samples from kernel Student-t densities
+=======================================
 
 A way to learn what a model believes is to let it invent data. The first point lies at zero, and
 each further one is drawn from the density given those before it, on a box, since the density has no

@@ -1,7 +1,7 @@
 """
-====================
-Which label is wrong
-====================
+==========================================
+Label errors in digits, by a joint density
+==========================================
 
 A density of images and labels together models which pairs are likely. It finds wrong labels in
 the training set itself, since the probability of every label in the model without its row comes in

@@ -1,18 +1,19 @@
 """
-=========================
-How probable is this box?
-=========================
+=========================================================================
+Gaussian probability of a box: expectation propagation and the normal CDF
+=========================================================================
 
-A correlated normal distribution is cut by a box. Expectation propagation puts a Gaussian in the
-place of what is left, and its mass is the probability, far into the tails. The same engine, with
-one half-line per row, makes a classifier.
+``log_gaussian_probability`` computes the probability of a box under a correlated normal
+distribution, the multivariate normal CDF included. Expectation propagation approximates the
+truncated distribution by a Gaussian, also far into the tails. With one half-line per row the same
+method is a Gaussian process classifier.
 """
 
 # %%
-# What is left in a box
-# ---------------------
-# The ellipses are one and two standard deviations of the distribution before, and of the one that
-# has the moments of what is inside.
+# A box under a normal distribution
+# ---------------------------------
+# Ellipses show one and two standard deviations: of the normal distribution, and of the Gaussian
+# with the moments of the truncated distribution.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -30,27 +31,27 @@ print(f"log probability {result.log_prob:.6f}, method {result.method}, error {re
 
 angles = np.linspace(0.0, 2.0 * np.pi, 200)
 circle = np.column_stack([np.cos(angles), np.sin(angles)])
-figure, (left, right) = plt.subplots(1, 2, figsize=(10, 4), layout="constrained")
+figure, axes = plt.subplots(figsize=(6, 5), layout="constrained")
 draws = np.random.default_rng(0).multivariate_normal(np.zeros(2), cov, 4000)
 inside = np.all((draws > low) & (draws < high), axis=1)
-left.scatter(*draws[~inside].T, s=2, color="0.85")
-left.scatter(*draws[inside].T, s=4, color="C0", label="inside the box")
+axes.scatter(*draws[~inside].T, s=2, color="0.85")
+axes.scatter(*draws[inside].T, s=4, color="C0", label="inside the box")
 for mean, spread, color, label in (
     (np.zeros(2), cov, "0.4", "before"), (result.mean, result.covariance, "C1", "inside, by EP"),
 ):  # fmt: skip
     root = np.linalg.cholesky(spread)
     for k in (1.0, 2.0):
-        left.plot(*(mean + k * circle @ root.T).T, color=color, label=label if k == 1.0 else None)
+        axes.plot(*(mean + k * circle @ root.T).T, color=color, label=label if k == 1.0 else None)
 vertices = np.array([low, [high[0], low[1]], high, [low[0], high[1]], low])
-left.plot(*vertices.T, color="k", lw=1)
-left.set(title="A box under a normal distribution", aspect="equal", xlim=(-3, 3), ylim=(-3, 3))
-left.legend(loc="upper left")
+axes.plot(*vertices.T, color="k", lw=1)
+axes.set(title="A box under a normal distribution", aspect="equal", xlim=(-3, 3), ylim=(-3, 3))
+axes.legend(loc="upper left")
 
 # %%
 # Tails
 # -----
-# All of five variables of correlation 1/2 above a bound, against the integral. Where a float64
-# cannot hold the probability, scipy has no answer.
+# The probability that five variables of correlation 1/2 are all above a bound, compared with the
+# exact integral. SciPy returns zero where the probability is below the range of float64.
 
 bounds = np.linspace(0.5, 32.0, 22)
 cov = 0.5 * np.eye(5) + 0.5
@@ -60,20 +61,21 @@ exact = np.array(
 found = [log_gaussian_probability(t, np.inf, cov=cov, method="sampled") for t in bounds]
 with np.errstate(divide="ignore"):
     lattice = np.log([multivariate_normal.cdf(np.full(5, -t), np.zeros(5), cov) for t in bounds])
-right.semilogy(exact, np.abs([r.log_prob_ep for r in found] - exact), label="EP")
-right.semilogy(exact, np.abs([r.log_prob for r in found] - exact), label="sampled about EP")
-right.semilogy(exact, [r.error for r in found], "--", color="C1", label="error that it states")
-right.semilogy(exact, np.abs(lattice - exact), "x", color="0.4", label="scipy")
-right.set(title="Tails", xlabel="log probability", ylabel="error of the logarithm")
-right.invert_xaxis()
-right.legend()
+figure, axes = plt.subplots(figsize=(7, 4), layout="constrained")
+axes.semilogy(exact, np.abs([r.log_prob_ep for r in found] - exact), label="EP")
+axes.semilogy(exact, np.abs([r.log_prob for r in found] - exact), label="sampled about EP")
+axes.semilogy(exact, [r.error for r in found], "--", color="C1", label="reported error")
+axes.semilogy(exact, np.abs(lattice - exact), "x", color="0.4", label="scipy")
+axes.set(title="Tails", xlabel="log probability", ylabel="error of the logarithm")
+axes.invert_xaxis()
+axes.legend()
 plt.show()
 
 # %%
 # A classifier
 # ------------
-# One half-line per training row. The Laplace approximation of scikit-learn sits at the mode of the
-# posterior, and is less sure of what the rows say.
+# One half-line per training row. The Laplace approximation of scikit-learn is centered at the mode
+# of the posterior, and its probabilities are closer to 1/2.
 
 X, y = make_moons(80, noise=0.25, random_state=0)
 grid = np.stack(np.meshgrid(np.linspace(-1.8, 2.8, 80), np.linspace(-1.3, 1.8, 60)), axis=-1)

@@ -1,18 +1,18 @@
 """
-============================
-Ordered and censored targets
-============================
+=======================================================
+Ordinal and censored regression of diabetes progression
+=======================================================
 
-A target that is a rank, or known only to lie in an interval, is an interval of a Gaussian process:
-between thresholds that are learned, or between ends that are known. The same expectation
-propagation finds the posterior, and the evidence that chooses the hyper-parameters.
+A rank, or a value known only to lie in an interval, is an interval of a Gaussian process: between
+learned thresholds, or between known ends. Expectation propagation computes the posterior and the
+evidence, which selects the hyperparameters.
 """
 
 # %%
-# An instrument with a limit
-# --------------------------
-# Readings end at 1. Read as values they pull the curve down, left out they leave it without hold;
-# known to be above 1 they lift it to where it belongs.
+# Censored readings
+# -----------------
+# The instrument reads at most 1. Censored readings used as values bias the curve downwards; without
+# them nothing determines it there; as intervals they give the right curve.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -35,29 +35,30 @@ fits = {
     "left out": EPIntervalRegressor().fit(X[~above], seen[~above]),
     "as intervals": EPIntervalRegressor().fit(X, ends),
 }
-figure, (left, right) = plt.subplots(1, 2, figsize=(10, 4), layout="constrained")
-left.plot(X[:, 0], curve, "k", lw=1, label="truth")
-left.scatter(X[:, 0], seen, s=12, c=np.where(above, "C3", "0.5"))
+figure, axes = plt.subplots(figsize=(7, 4), layout="constrained")
+axes.plot(X[:, 0], curve, "k", lw=1, label="truth")
+axes.scatter(X[:, 0], seen, s=12, c=np.where(above, "C3", "0.5"))
 for (name, model), color in zip(fits.items(), ("C1", "C2", "C0")):
     mean, std = model.predict(X, return_std=True)
-    left.plot(X[:, 0], mean, color=color, label=name)
-left.fill_between(X[:, 0], mean - 2.0 * std, mean + 2.0 * std, color="C0", alpha=0.15)
-left.axhline(1.0, color="0.7", lw=1, ls="--")
-left.set(title="Readings that end at 1", ylim=(-3, 3))
-left.legend()
+    axes.plot(X[:, 0], mean, color=color, label=name)
+axes.fill_between(X[:, 0], mean - 2.0 * std, mean + 2.0 * std, color="C0", alpha=0.15)
+axes.axhline(1.0, color="0.7", lw=1, ls="--")
+axes.set(title="Readings that end at 1", ylim=(-3, 3))
+axes.legend()
 
 # %%
 # Grades
 # ------
-# The same curve, of which only grades are seen. One latent curve and three thresholds give the
-# probability of each grade.
+# The same curve, observed as grades. One latent curve and three thresholds give the probability of
+# each grade.
 
 grades = np.digitize(y, [-1.0, 0.0, 1.0])
 classifier = EPOrdinalClassifier().fit(X, grades)
-right.stackplot(X[:, 0], classifier.predict_proba(X).T, labels=[f"grade {j}" for j in range(4)])
-right.scatter(X[:, 0], (grades + 0.5) / 4.0, c="k", s=6)
-right.set(title="Probabilities of grades", ylim=(0, 1))
-right.legend(loc="upper right")
+figure, axes = plt.subplots(figsize=(7, 4), layout="constrained")
+axes.stackplot(X[:, 0], classifier.predict_proba(X).T, labels=[f"grade {j}" for j in range(4)])
+axes.scatter(X[:, 0], (grades + 0.5) / 4.0, c="k", s=6)
+axes.set(title="Probabilities of grades", ylim=(0, 1))
+axes.legend(loc="upper right")
 plt.show()
 
 # %%

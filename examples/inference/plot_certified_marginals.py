@@ -1,7 +1,7 @@
 """
-============================
-Marginals and closing bounds
-============================
+=============================================
+Marginals and bounds on log Z of a spin glass
+=============================================
 
 How often is a spin up when its neighbors pull at it in different directions? Message passing
 answers at once and gives no sign of when it is wrong. ``TRWMarginals`` calls a MAP oracle

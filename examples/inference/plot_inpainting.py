@@ -1,7 +1,7 @@
 """
-==================
-Digits with a hole
-==================
+=====================================
+Imputation of hidden pixels of digits
+=====================================
 
 A random field learned from a table models how every entry depends on all others, so it can complete
 rows with missing entries. Here rows are images of digits with a hole. The pixels in it get

@@ -1,7 +1,7 @@
 """
-===================================
-A table of categories, as one model
-===================================
+===============================================
+A random field learned from a table of patients
+===============================================
 
 A classifier learns one column from the others. A random field learns all columns at once: it scores
 rows, completes whatever is missing in them, and its edges show which columns depend on

@@ -1,7 +1,7 @@
 """
-===================================
-An image and its parities: factors
-===================================
+=====================================================
+Belief propagation on a factor graph of parity checks
+=====================================================
 
 An image of black and white pixels comes through a channel that flips some of them. With it come
 parities: for groups of six pixels from all over the image, whether the number of black ones is

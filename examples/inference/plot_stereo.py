@@ -1,16 +1,17 @@
 """
-Depth from two pictures, by alpha-expansion
-===========================================
+===============================================
+Alpha-expansion and TRW-S on one stereo problem
+===============================================
 
-Two cameras see the same scene from places that are a little apart: what is near moves more from one
-picture to the other. How far each pixel moves is a label, and neighbours mostly move alike: a Potts
-field on a grid. :class:`~sklearn_fw.inference.CutMoves` labels it by minimum cuts.
+Two cameras show one scene from two positions: near objects move more from one image to the other.
+The disparity of a pixel is its label, and neighbors mostly have equal labels: a Potts model on a
+grid. :class:`~sklearn_fw.inference.CutMoves` computes a labeling by minimum cuts.
 """
 
 # %%
-# The scene is made here: a slanted floor, three boxes in front of it, and a texture on everything.
-# The right picture shows each pixel moved to the left by its disparity, with noise, and something
-# new where a near thing uncovers what was hidden.
+# The scene is generated: a slanted floor, three boxes in front of it, and a texture. The right
+# image shows each pixel moved to the left by its disparity, with noise, and new pixels where a near
+# object uncovers the background.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -34,8 +35,8 @@ left += 0.4 * rng.normal(size=left.shape)
 right += 0.4 * rng.normal(size=right.shape)
 
 # %%
-# A state scores by how alike the two pictures are at both ends of the move, cut off where they are
-# so different that something must be hidden; an edge gains where both ends move alike.
+# The score of a state is the negative squared difference of the images at both ends of the move,
+# truncated for occluded pixels. Edges reward equal labels.
 
 shifted = np.stack([np.roll(right, d, axis=1) for d in range(n_states)], axis=-1)
 unary = -np.minimum((left[:, :, None] - shifted) ** 2, 2.0)
@@ -48,39 +49,37 @@ scores = PairwiseScores.from_arrays(unary.reshape(-1, n_states), 0.6 * np.eye(n_
 labels, value, _ = CutMoves().argmax(scores)
 
 # %%
-# Each pixel by itself finds little, and a mean over windows blurs the borders of the boxes.
+# Pixels without edges are mostly wrong, and a mean over windows blurs the borders of the boxes.
 
 alone = unary.argmax(axis=-1)
 windows = uniform_filter(unary, (7, 7, 0)).argmax(axis=-1)
 found = labels.reshape(height, width)
 pictures = {
-    "left picture": left,
+    "left image": left,
     "true disparity": disparity,
     f"pixels alone: {np.mean(alone == disparity):.0%} right": alone,
     f"windows: {np.mean(windows == disparity):.0%}": windows,
     f"alpha-expansion: {np.mean(found == disparity):.0%}": found,
 }
-figure, axes = plt.subplots(2, 3, figsize=(11, 5.6), layout="constrained")
-for axis, (title, picture) in zip(axes.flat, pictures.items(), strict=False):
+figure, axes = plt.subplots(1, 5, figsize=(14, 2.6), layout="constrained")
+for axis, (title, picture) in zip(axes, pictures.items()):
     is_photo = title.startswith("left")
     axis.imshow(picture, cmap="gray" if is_photo else "magma", vmin=None if is_photo else 0)
     axis.set_title(title)
     axis.set_axis_off()
 
 # %%
-# The labels have no bound of their own, so we ask message passing, too: ``compare`` lists what each
-# oracle found and how long it took, every one beginning with the best labels so far. Cuts come
-# within a hundredth of the bound long before messages have converged.
+# Alpha-expansion has no upper bound; TRW-S has one. ``compare`` returns the labels and the time of
+# each oracle, each started from the best labels so far.
 
 attempts = BestOf(["alpha_expansion", TRWS(max_iter=10), "trws"]).compare(scores)
 bound = min(tried.upper_bound for tried in attempts)
-axis = axes.flat[-1]
-names = "alpha-expansion", "10 passes of TRWS", "TRWS to the end"
+figure, axis = plt.subplots(figsize=(6, 3.6), layout="constrained")
+names = "alpha-expansion", "TRW-S, 10 passes", "TRW-S, converged"
 below = [100 * (bound - tried.value) / abs(bound) for tried in attempts]
 axis.bar(names, [tried.seconds for tried in attempts], color=["C1", "C0", "C0"])
 for place, (share, tried) in enumerate(zip(below, attempts, strict=True)):
     axis.text(place, tried.seconds, f"{share:.2f} % below", ha="center", va="bottom", fontsize=9)
-axis.set(ylabel="seconds", title="time, and labels below the bound")
-axis.tick_params(axis="x", labelsize=8)
+axis.set(ylabel="seconds", title="Time, and distance of the labels from the upper bound")
 axis.margins(y=0.15)
 plt.show()

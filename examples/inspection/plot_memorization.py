@@ -1,7 +1,7 @@
 """
-=================================
-Patterns first, single rows later
-=================================
+=======================================
+Memorization of random labels of digits
+=======================================
 
 The same network learns digits and random labels. It has all training rows right in both cases; what
 tells the two apart is how close the boundaries between classes come to the data.

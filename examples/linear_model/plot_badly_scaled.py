@@ -1,7 +1,7 @@
 """
-==========================
-Columns of different units
-==========================
+=============================================
+Logistic regression with badly scaled columns
+=============================================
 
 Meters beside millimeters, years beside seconds: gradient methods crawl when the columns of a table
 differ in scale. Scaling the columns helps, and changes the problem: the penalty then acts on other

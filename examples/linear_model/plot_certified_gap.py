@@ -1,7 +1,7 @@
 """
-========================
-How far from the optimum
-========================
+=================================================
+Duality gap of logistic regression on sparse text
+=================================================
 
 Two programs fit the same linear model to the same sparse texts: scikit-learn's SAGA, and
 ``AsagaClassifier`` with the sparse steps of its namesake or with the dual coordinates that it takes

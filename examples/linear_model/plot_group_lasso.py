@@ -1,7 +1,7 @@
 """
-==================
-Groups of features
-==================
+====================================================
+Group lasso and sparse group lasso on questionnaires
+====================================================
 
 The levels of a categorical variable are columns of zeros and ones that belong together. The lasso
 picks columns one by one. The group lasso picks variables, and the sparse group lasso picks

@@ -1,7 +1,7 @@
 """
-=========================
-One object in every frame
-=========================
+=======================================
+Co-localization of an object in a video
+=======================================
 
 A film without a single label: in every frame some boxes, and the task to find those that show the
 same thing. Boxes are good where they look similar across the frames and move little from one to the

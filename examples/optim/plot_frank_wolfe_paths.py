@@ -1,7 +1,7 @@
 """
-=====================================
-Steps towards corners, and steps away
-=====================================
+=====================================================
+Frank-Wolfe, away and pairwise steps in two polytopes
+=====================================================
 
 Frank-Wolfe methods minimize a function over a set of which they know only how to find its lowest
 vertex in a direction. Three ways to use that vertex, on two flat sets where all steps can be seen.

@@ -1,7 +1,7 @@
 """
-==============================
-A matrix from one eighth of it
-==============================
+========================================
+Matrix completion in a nuclear norm ball
+========================================
 
 An image that is nearly of low rank, of which few entries are known: the set of matrices with a
 bounded sum of singular values holds a good guess of all others. Frank-Wolfe needs the top pair of

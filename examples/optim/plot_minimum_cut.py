@@ -1,7 +1,7 @@
 """
-=====================================
-A minimum cut by the shortest base
-=====================================
+============================================================
+Submodular minimization: image segmentation by a minimum cut
+============================================================
 
 To cut a flower out of a photograph is to find the lowest set of a submodular function. Maximum flow
 does that for functions of pairs of pixels. The min-norm point needs no pairs: it asks any

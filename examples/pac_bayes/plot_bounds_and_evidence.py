@@ -1,18 +1,18 @@
 """
-=======================================
-Bounds that hold, and evidence's choice
-=======================================
+==================================================
+PAC-Bayes bounds and evidence of linear regression
+==================================================
 
-How large the expected loss can be is bounded from the training data alone. On the left bounds
-of Bayesian linear regression close in on the risk as data come; on the right the evidence, which is
-what the bound is minimised by, chooses the degree of a polynomial.
+PAC-Bayes bounds limit the expected loss from the training data alone. The first figure compares
+four bounds of Bayesian linear regression with the risk as the training set grows. The second
+selects the degree of a polynomial by the evidence, which minimizes the bound.
 """
 
 # %%
 # Bounds
 # ------
-# Twenty normal features. "gaussian_linear" is told the variances and is a guarantee. "subgamma" is
-# the published number, which is none: from n = 200 on the moment that it is to bound is infinite.
+# Twenty normal features. "gaussian_linear" takes the variances as given and is a guarantee.
+# "subgamma" is a published bound without a guarantee: from n = 200 on its moment is infinite.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -34,15 +34,15 @@ y = X @ w + rng.normal(size=30000) / 3
 targets = {"x_variance": 1.0, "w_norm2": 0.25, "noise_true": 1 / 9}
 model = PACBayesLinearRegression(2.0, prior_variance=0.01, fit_intercept=False, temperature="sqrt")
 
-figure, (left, right) = plt.subplots(1, 2, figsize=(10, 4), layout="constrained")
+figure, axes = plt.subplots(figsize=(7, 4), layout="constrained")
 RiskBoundDisplay.from_estimator(
-    model, X, y, n_samples=np.geomspace(10, 30000, 12).astype(int), ax=left,
+    model, X, y, n_samples=np.geomspace(10, 30000, 12).astype(int), ax=axes,
     kinds={
         "gaussian_linear": targets, "hoeffding": {"loss_range": (1, 4)},
         "catoni": {"loss_range": (1, 4)}, "subgamma": targets,
     },
 )  # fmt: skip
-left.set_title("Bounds of the tempered posterior")
+axes.set_title("Bounds of the tempered posterior")
 
 # %%
 # Evidence
@@ -56,6 +56,7 @@ last = PACBayesLinearRegression(1 / 16, prior_variance=200.0, fit_intercept=Fals
 selector = PACBayesModelSelector(
     make_pipeline(PolynomialFeatures(), last), {"polynomialfeatures__degree": [1, 2, 3, 4, 5, 6, 7]}
 ).fit(x, target)
-EvidenceDisplay.from_estimator(selector, "polynomialfeatures__degree", ax=right)
-right.set_title("Evidence of fifteen points of a sine")
+figure, axes = plt.subplots(figsize=(7, 4), layout="constrained")
+EvidenceDisplay.from_estimator(selector, "polynomialfeatures__degree", ax=axes)
+axes.set_title("Evidence of fifteen points of a sine")
 plt.show()

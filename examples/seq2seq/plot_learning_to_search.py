@@ -1,7 +1,7 @@
 """
-====================================================
-Learning to search: a linear tagger in forty lines
-====================================================
+=======================================
+Learning to search with a linear tagger
+=======================================
 
 ``SeaRNNTransducer`` trains a network by what its outputs cost. The engine behind it takes any
 policy that scores the next token, so that a linear one in NumPy learns to search, too. Here outputs

@@ -1,7 +1,7 @@
 """
-==================
-How hard a loss is
-==================
+====================================
+Calibration functions of task losses
+====================================
 
 A calibration function says by how much the surrogate has to be below an excess for the task loss to
 be within another one: the higher the curve, the fewer data are needed. Losses with structure are

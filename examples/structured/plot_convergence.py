@@ -1,7 +1,7 @@
 """
-==========================
-Eight ways to the same gap
-==========================
+====================================================
+Block-coordinate Frank-Wolfe variants on digit words
+====================================================
 
 Block-coordinate Frank-Wolfe has three switches: the direction of a step (towards the oracle's
 answer, or from the worst active output to it), the choice of the next sample (uniform, or in

@@ -1,7 +1,7 @@
 """
-==================================
-A loss of your own: never too high
-==================================
+============================================
+Custom task loss: asymmetric costs of digits
+============================================
 
 Who reads invoices by machine wants no digit to be read too high: such a mistake costs five times as
 much as one in the other direction. The task loss defines what mistakes cost, and training keeps the

@@ -1,7 +1,7 @@
 """
-====================================
-A model of your own: matching images
-====================================
+======================================
+Custom model: matching of digit images
+======================================
 
 Ten handwritten digits stand in a row. Below them stand the same ten digits, written by others, in
 another order. Which belong together? The output is a matching, for which the package has no model.

@@ -1,7 +1,7 @@
 """
-=====================================
-An oracle of your own: a check digit
-=====================================
+=========================================
+Custom oracle: numbers with a check digit
+=========================================
 
 Account numbers, books and goods carry a check digit: with factors 1, 3, 1, 3, ... the digits add up
 to a multiple of ten. A reader that knows this rule can repair its own mistakes. No chain model can

@@ -1,7 +1,7 @@
 """
-==========================================
-A solver of your own: a plain subgradient
-==========================================
+=================================
+Custom solver: subgradient method
+=================================
 
 A solver sees a training set through a few questions: what does the oracle answer for sample i at
 these weights, which features does that answer change, what is the objective? It knows neither

@@ -1,12 +1,12 @@
 """
-==============================
-Reading words with their order
-==============================
+================================
+Sequence labeling of digit words
+================================
 
-A letter that is hard to read is easier to guess when its neighbours are known. Here words are
-written with the digits of scikit-learn, and some digits follow each other more often than others.
-A linear classifier reads them one by one. A chain model has the same weights for pixels and one
-more weight for every pair of neighbours, and reads whole words.
+Sequence labeling predicts all labels of a sequence together. Here words consist of scikit-learn's
+digits, and some digits follow each other more often than others. A linear classifier predicts
+digits one by one. A chain model has the same weights of pixels and one more weight for every pair
+of neighbors, and predicts whole words.
 """
 
 # %%
@@ -28,12 +28,11 @@ X_train, y_train, X_test, y_test = words.X_train, words.y_train, words.X_test, w
 print(X_train[0].shape, y_train[0])
 
 # %%
-# Two readers
-# -----------
-# Both are linear, and the chain also sees the order. scikit-learn's classifier gets the digits of
-# all words in one table. For each, C is the best of five values on one half of the test words,
-# and the other half tells how well it reads. (Folds of the training words would share images, and
-# would choose too large a C.)
+# Linear classifier and chain model
+# ---------------------------------
+# Both are linear; the chain also has transition weights. For each, C is the best of five values on
+# one half of the test words, and the other half measures its accuracy. (Folds of the training words
+# would share images, and would choose too large a C.)
 
 X_valid, y_valid, X_new, y_new = X_test[:200], y_test[:200], X_test[200:], y_test[200:]
 Cs = [0.001, 0.003, 0.01, 0.03, 0.1]
@@ -55,9 +54,8 @@ for name, predicted in readings.items():
     )
 
 # %%
-# The fit comes with a certificate: the objective of the chain is at most this much above the
-# smallest possible one. By default a tenth of the objective is enough, since predictions stop
-# changing before; ``tol`` asks for less.
+# The duality gap certifies the fit: the objective is at most this far above its minimum. The
+# default ``tol`` is a tenth of the objective, because predictions stop changing before.
 
 print(
     f"duality gap {chain.dual_gap_:.2g} of an objective of {chain.objective_:.2g} "
@@ -65,17 +63,17 @@ print(
 )
 
 # %%
-# Some test words
-# ---------------
-# The first words that the two readers read differently; mistakes are red.
+# Test words
+# ----------
+# The first words with different predictions; errors are red.
 
 differ = [
     i for i in range(len(y_new)) if np.any(np.diff([r[i] for r in readings.values()], axis=0))
 ]
-shown = differ[:7]
+shown = differ[:6]
 width = max(len(y_new[i]) for i in shown)
 figure, axes = plt.subplots(
-    len(shown), width, figsize=(0.8 * width, 1.35 * len(shown)), squeeze=False
+    len(shown), width, figsize=(1.0 * width, 1.75 * len(shown)), squeeze=False
 )
 for row, i in zip(axes, shown):
     for t, ax in enumerate(row):
@@ -87,24 +85,31 @@ for row, i in zip(axes, shown):
             digit = readings[name][i][t]
             wrong = digit != y_new[i][t]
             ax.text(
-                0.5, height, digit, transform=ax.transAxes, ha="center", va="center",
+                0.5, height, digit, transform=ax.transAxes, ha="center", va="center", size=15,
                 color="tab:red" if wrong else "0.35", weight="bold" if wrong else "normal",
             )  # fmt: skip
     for height, name in zip((-0.18, -0.5), readings):
-        row[0].text(-0.15, height, name, transform=row[0].transAxes, ha="right", va="center")
+        row[0].text(
+            -0.15, height, name, transform=row[0].transAxes, ha="right", va="center", size=13
+        )
 figure.subplots_adjust(left=0.17, right=0.99, top=0.98, bottom=0.06, hspace=0.75, wspace=0.1)
 
 # %%
-# What the chain learned about order
-# ----------------------------------
-# The words came from a Markov chain. Its transition probabilities were never shown, yet the weights
-# of the pairs of neighbours look like them.
+# Learned transitions
+# -------------------
+# The words come from a Markov chain. The learned weights of pairs of neighbors resemble its
+# transition probabilities, which the model never used.
 
 transitions = chain.feature_weights()["transitions"]
 top = np.abs(transitions).max()
 figure, axes = plt.subplots(1, 2, figsize=(9, 4.2), layout="constrained")
 for ax, matrix, title, colors in (
-    (axes[0], words.transition, "probabilities that made the words", {"cmap": "Reds", "vmin": 0}),
+    (
+        axes[0],
+        words.transition,
+        "transition probabilities of the data",
+        {"cmap": "Reds", "vmin": 0},
+    ),
     (axes[1], transitions, "learned weights", {"cmap": "RdBu_r", "vmin": -top, "vmax": top}),
 ):
     image = ax.imshow(matrix, **colors)

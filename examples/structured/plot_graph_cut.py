@@ -1,15 +1,15 @@
 """
-=======================================
-Cutting out animals: what edges are for
-=======================================
+================================
+Image segmentation by graph cuts
+================================
 
-Each photograph becomes a graph: its nodes are superpixels, a few hundred patches of one colour, and
-its edges join neighbours. One label for each node, animal or background, is what is learned.
-`GraphCutModel` scores a labelling by the nodes, and takes something off for every edge between
-different labels, the more the more alike its ends look. The best labelling is a minimum cut.
+Each photograph becomes a graph of superpixels, a few hundred patches of one color, with edges
+between neighbors. The label of a node is animal or background. `GraphCutModel` adds the scores of
+the nodes, and subtracts a cost for every edge between different labels, which is larger between
+similar patches. The best labeling is a minimum cut.
 
-The photographs are Weizmann horses where the folder that ``SKLEARN_FW_DATA`` names has them, else
-animals that are drawn here.
+The photographs are Weizmann horses if the folder ``SKLEARN_FW_DATA`` contains them, else generated
+animals.
 """
 
 # %%
@@ -29,6 +29,11 @@ from sklearn_fw.structured import GraphCutModel
 from sklearn_fw.task_losses import OverlapLoss
 
 N_TRAIN, N_SHOWN = 40, 4
+EXAMPLES = [
+    Path.cwd().parent,
+    Path.cwd(),
+    Path.cwd() / "examples",
+]  # the gallery runs in a subfolder
 rng = np.random.default_rng(0)
 
 
@@ -71,14 +76,12 @@ else:
 # %%
 # Graphs
 # ------
-# The features of a node are words of colour and of texture in it and around it, and its place;
-# those of an edge are the length of the border, alone and times numbers from 0 to 1 that say how
-# alike both sides are. All are those of the benchmark of the horses. The
-# number of pixels of a node is the weight of a mistake there.
+# The features of a node are visual words of color and texture, in it and around it, and its
+# position. Those of an edge are the length of the border, alone and times similarities from 0 to 1.
+# The program takes them from the benchmark ``horses.py``. The cost of a wrong node is its number of
+# pixels.
 
-# The gallery runs a program in its folder, and without a name.
-here = Path(globals().get("__file__", "plot_graph_cut.py")).resolve()
-sys.path.append(str(here.parents[1] / "benchmarks"))
+sys.path.append(str(next(p for p in EXAMPLES if (p / "benchmarks").is_dir()) / "benchmarks"))
 from horses import View, Words
 
 views = [View(image) for image in images]
@@ -95,10 +98,9 @@ print(f"{len(features)} nodes with {features.shape[1]} features, {len(edges)} ed
 # %%
 # With and without edges
 # ----------------------
-# Both models have the same features of nodes and the same defaults, but for the loss: a bound on
-# one minus the intersection over union of the animal. The solver keeps the weights of edges
-# positive, so that every question of the training is a minimum cut, which is exact: the duality gap
-# is a certificate.
+# Both models have the same features of nodes and the same defaults. The task loss is one minus the
+# intersection over union of the animal. The solver keeps the weights of edges positive, so every
+# MAP problem of the training is a minimum cut, which is exact: the duality gap is a certificate.
 
 found = {}
 for name, graphs in X.items():
@@ -112,12 +114,12 @@ for name, graphs in X.items():
     print(f"{name}: intersection over union {np.mean(overlap):.2f}, gap {svm.dual_gap_:.3f} of "
           f"{svm.objective_:.3f}")  # fmt: skip
 
-print("what a difference costs, by feature:", np.round(svm.model_.unpack(svm.coef_)["edges"], 4))
+print("cost of different labels, by feature:", np.round(svm.model_.unpack(svm.coef_)["edges"], 4))
 
 # %%
-# Pictures
-# --------
-# Test images, and what is cut out of them.
+# Segmentations
+# -------------
+# Test images and their segmentations.
 
 found["truth"] = masks[N_TRAIN:]
 figure, axes = plt.subplots(

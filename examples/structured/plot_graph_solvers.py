@@ -1,7 +1,7 @@
 """
-===========================================
-One graph problem, eight roads to its bound
-===========================================
+=================================
+Solvers compared on binary images
+=================================
 
 Images in noise are cut by minimum cuts, which are exact on any graph. So each solver certifies
 how far its weights are from the best: the duality gap is at least the distance. The solvers

@@ -1,7 +1,7 @@
 """
-==================================
-Classes of many shapes: odd digits
-==================================
+==========================================
+Latent structured SVM: odd and even digits
+==========================================
 
 Is a digit odd? One hyperplane has a hard time: 1, 3, 5, 7 and 9 have no shape in common. With five
 hidden states for each of the two classes the model may have one template for each shape. Nobody

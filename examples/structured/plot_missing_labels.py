@@ -1,7 +1,7 @@
 """
-======================================
-Words of which few digits are labeled
-======================================
+=============================
+Sequences with missing labels
+=============================
 
 To label every element of a sequence is dull work. What if annotators label one in five, wherever
 they are sure? Elements without a label still have features and neighbors: a chain that is trained

@@ -1,7 +1,7 @@
 """
-==================================
-Labels that depend: seven segments
-==================================
+====================================================
+Multi-label classification of seven-segment displays
+====================================================
 
 A display shows a digit with seven segments, each on or off. To read an image as the state of such a
 display is a problem with seven binary labels, and the labels depend on each other: of 128 patterns

@@ -1,7 +1,7 @@
 """
-==========================================
-Scores from a network: labels on a spiral
-==========================================
+=============================================
+Neural network scores in a chain, on a spiral
+=============================================
 
 A point walks along three arms of a spiral, and every now and then jumps to another arm. Its places
 are seen with noise, and the arm it is on is to be told. No linear function of the place tells the

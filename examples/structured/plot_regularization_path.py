@@ -1,7 +1,7 @@
 """
-=====================
-All values of C, once
-=====================
+=======================================
+Regularization path of a structured SVM
+=======================================
 
 A grid over C leaves open what happens between its points. The regularization path answers for every
 C: a few solutions, each computed from the one before, whose mixtures are guaranteed to be nearly

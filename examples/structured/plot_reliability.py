@@ -1,7 +1,7 @@
 """
-=============================
-Can probabilities be trusted?
-=============================
+===========================================
+Calibrated tag probabilities: hinge and CRF
+===========================================
 
 A tagger that is 90 percent sure should be right nine times out of ten. The hinge requires that true
 tags win by a margin; the probabilities that its scores give are on no particular scale, until

@@ -1,7 +1,7 @@
 """
-=================
-Smoothing the max
-=================
+=======================================================
+Smoothed hinge losses and accelerated solvers on digits
+=======================================================
 
 The structured hinge is a maximum over outputs, which has kinks, and the best output ignores
 the second. A smoothed maximum mixes the outputs that are nearly best: with squares it counts a few,

@@ -1,7 +1,7 @@
 """
-======================================
-Snakes: where features of edges decide
-======================================
+=========================================
+Chains with edge features: the snake data
+=========================================
 
 Every cell of a snake has a color that says in which direction its body goes on. Number the cells
 from head to tail! What a cell and its neighbors look like says next to nothing of its number: it

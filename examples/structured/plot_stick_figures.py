@@ -1,19 +1,19 @@
 """
-=======================
-Where is the left hand?
-=======================
+================================
+Pose estimation of stick figures
+================================
 
-A detector of hands fires at hands: at the left one, at the right one, and at things that are no
-hands at all. Which is which is known from the rest of the body alone. Here a pose is found as a
-whole: each joint has a map of scores, and springs along a tree hold the joints together. The best
-pose out of all positions of all joints comes from distance transforms, in a few milliseconds.
+A detector of hands responds to the left hand, to the right hand, and to false positives. Only the
+rest of the body resolves the ambiguity. A pose model combines a score map per joint with springs
+along a tree of joints. Distance transforms find the best pose among all positions of all joints, in
+a few milliseconds.
 """
 
 # %%
 # Figures
 # -------
-# Eleven joints of seven looks. Each look has a map with spots at its joints, three spots elsewhere,
-# and noise.
+# Eleven joints of seven kinds. Each kind has a map with peaks at its joints, three false peaks, and
+# noise.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -39,10 +39,9 @@ for ax in axes:
 # %%
 # Learning
 # --------
-# The model learns one filter for each joint, on what it sees in the maps, and for each edge of the
-# tree how much it costs to be off the usual displacement. Weights of squares stay above zero. Which
-# joints are neighbours need not be said: by default it is the spanning tree of the training poses
-# whose displacements vary least. Without edges every joint is on its own.
+# The model learns a filter of the maps for each joint, and the cost of a displacement for each edge
+# of the tree. Quadratic weights stay positive. The default tree is the spanning tree of the
+# training poses whose displacements vary least. Without edges joints are independent.
 
 alone = StructuredSVM(TreePoseModel(edges=[]), random_state=0).fit(X_train, y_train)
 tree = StructuredSVM(TreePoseModel(), random_state=0).fit(X_train, y_train)
@@ -54,8 +53,8 @@ for title, svm in {"each joint alone": alone, "tree": tree}.items():
 
 
 # %%
-# The score is one minus the mean squared distance of joints, where what is further off than a fifth
-# of the figure counts as wrong. How many joints are right, that is within a tenth of the figure:
+# The score is one minus the mean squared distance of joints, truncated at a fifth of the figure. A
+# joint within a tenth of the figure is correct:
 
 
 def share_of_right_joints(found):
@@ -69,15 +68,20 @@ fig, ax = plt.subplots(figsize=(7, 3.6), layout="constrained")
 place = np.arange(len(names))
 ax.barh(place + 0.2, by_itself, 0.4, label="each joint alone", color="tab:orange")
 ax.barh(place - 0.2, together, 0.4, label="tree", color="tab:blue")
-ax.set(yticks=place, yticklabels=names, xlim=(0, 1), xlabel="share of figures with the joint right")
+ax.set(
+    yticks=place,
+    yticklabels=names,
+    xlim=(0, 1),
+    xlabel="fraction of figures with the joint correct",
+)
 ax.invert_yaxis()
-ax.legend(loc="lower right")
+fig.legend(loc="outside right upper")
 
 # %%
 # Poses
 # -----
-# Four figures of the test: the truth, joints by themselves, and the tree. Red joints are wrong.
-# The tree gets left and right straight, and is not led astray by spots without a joint.
+# Four test figures: the truth, independent joints, and the tree. Red joints are wrong. The tree
+# separates left from right and ignores false peaks.
 
 
 def draw(ax, i, pose):
@@ -109,8 +113,8 @@ for (title, poses), row in zip(rows.items(), axes):
 # %%
 # Springs
 # -------
-# What was learned about each edge: where the second joint is wanted, seen from the first, and how
-# much score it loses elsewhere. A hand may be anywhere around its elbow, a head may not.
+# The learned cost of each edge, by the displacement of its second joint from its first. Hands may
+# be anywhere around their elbow, a head may not.
 
 weights = tree.feature_weights()["deformation"][:, 0]
 reach = np.arange(-20, 21)

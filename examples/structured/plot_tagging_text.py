@@ -1,7 +1,7 @@
 """
-===========================
-Tagging the words of a text
-===========================
+===============================
+Named entity tagging of recipes
+===============================
 
 A line of a recipe names a quantity, a unit, an ingredient and what to do with it. To find these
 parts is a typical task for a tagger: each word gets a tag, and what the word means depends on its

@@ -1,13 +1,12 @@
 """
-===========================
-Which word translates which
-===========================
+======================================
+Word alignment of translated sentences
+======================================
 
-Here is a sentence, and there is its translation. Which words belong together? Those that often
-occur together, one would think; but most words of a small collection are rare, and then chance
-looks like translation. So it helps to ask where words stand, how they are spelled, and what their
-neighbours do. How much each of these counts is learned from sentences that were aligned by hand.
-The answer is a matching: every word has one partner or none.
+Word alignment links the words of a sentence with those of its translation. Words that often occur
+together are candidates, but most words of a small collection are rare. Positions, spelling and the
+alignment of neighbors add evidence. Their weights are learned from sentences that were aligned by
+hand. The output is a matching: every word has one partner or none.
 """
 
 # %%
@@ -210,8 +209,8 @@ X = [
 # %%
 # Learning
 # --------
-# Some words have several links, but a matching knows one partner: training takes the largest
-# matching among the links. ``C`` is not given, so it is chosen on sentences that are held out.
+# Some words have several links, but a matching allows one: training takes the largest matching
+# among the links. ``C`` is not given, so it is chosen on a hold-out set of sentences.
 
 
 def one_partner(i):
@@ -249,7 +248,7 @@ def draw_links(ax, i, found):
         left = ends - [len(word) + 1.5 for word in words] - ends[-1] / 2
         centers.append([x + len(word) / 2 for x, word in zip(left, words)])
         for x, word in zip(centers[-1], words):
-            ax.text(x, height, word, ha="center", va=align, family="monospace", size=9)
+            ax.text(x, height, word, ha="center", va=align, family="monospace", size=11)
     for j, k in set(found) | set(links[i]):
         style = {"color": "0.45"}
         if (j, k) not in links[i]:
@@ -264,25 +263,24 @@ def draw_links(ax, i, found):
 short = [i for i in range(n_train, len(X)) if 40 < len(" ".join(source[i])) < 75]
 short = [i for i in short if len(" ".join(target[i])) < 75]
 shown = sorted(short, key=lambda i: len(set(by_dice[i]) ^ set(learned[i])))[-3:]
-figure, axes = plt.subplots(6, 1, figsize=(9.5, 9), layout="constrained")
+figure, axes = plt.subplots(6, 1, figsize=(10, 12), layout="constrained")
 for pair, i in zip(axes.reshape(3, 2), shown):
     for ax, name in zip(pair, ("Dice", "learned")):
         draw_links(ax, i, aligners[name][i])
-        ax.set_title(name, loc="left", size=9, color="0.4")
+        ax.set_title(name, loc="left", size=11, color="0.3")
 
 # %%
 # Scores
 # ------
-# The longer pair in which the two differ most, as matrices: on the left Dice of every pair of
-# words, on the right the learned score. Dots are the links found, squares those made by hand.
-# Frequent words have some Dice with everything. Learned scores have a diagonal, and few of them far
-# from it are above zero.
+# The longer pair in which the two differ most, as matrices: Dice coefficients at the left, learned
+# scores at the right. Dots are the links found, squares those made by hand. Frequent words have
+# positive Dice coefficients with all words. Learned scores are high near the diagonal.
 
 longer = [i for i in range(n_train, len(X)) if 11 <= len(source[i]) <= 17]
 i = max(longer, key=lambda i: len(set(by_dice[i]) ^ set(learned[i])))
 scores = svm.model_.scores(X[i], svm.coef_)
 top = np.abs(scores).max()
-figure, axes = plt.subplots(1, 2, figsize=(11, 5.2), layout="constrained")
+figure, axes = plt.subplots(1, 2, figsize=(13, 6.5), layout="constrained")
 for ax, name, matrix, colors in (
     (axes[0], "Dice", dice[i], {"cmap": "Reds", "vmin": 0}),
     (axes[1], "learned", scores, {"cmap": "RdBu_r", "vmin": -top, "vmax": top}),
@@ -294,13 +292,14 @@ for ax, name, matrix, colors in (
     ax.set_xticks(range(len(target[i])), target[i], rotation=90)
     ax.set_yticks(range(len(source[i])), source[i])
     ax.set_title(name)
+    ax.tick_params(labelsize=11)
     figure.colorbar(image, ax=ax, shrink=0.7)
 
 # %%
-# What was learned
-# ----------------
-# All features are between -1 and 1, or nearly so. The weight of the constant is added to the scores
-# of all pairs, and those above zero can become links.
+# Learned weights
+# ---------------
+# The weight of the constant is added to the scores of all pairs. Pairs with positive scores can
+# become links.
 
 order = np.argsort(svm.coef_)
 figure, ax = plt.subplots(figsize=(7, 5), layout="constrained")
