@@ -28,7 +28,7 @@ print(X_train.shape, X_hidden.shape, f"{mask.sum()} hidden pixels")
 # %%
 # Three fields
 # ------------
-# ``edges`` are the pairs of columns that interact: none, each pixel with those up to two steps away,
+# ``edges`` are the pairs that interact: none, each pixel with those at most two steps away,
 # or the tree that a table supports best. Learning is one pass through the table. A prediction
 # conditions the field on the pixels that are seen and infers those in the hole.
 #

@@ -11,7 +11,7 @@ outputs that cost most furthest away.
 # %%
 # A loss by the costs of nodes
 # ----------------------------
-# The loss is a sum over digits. So it is enough to define the costs of states of each digit: one row
+# The loss is a sum over digits. So it suffices to define the costs of states of each digit: one row
 # per digit of all words, one column per label. The chain trains with it as with the losses that are
 # built in, in compiled passes, and with the same certificate.
 

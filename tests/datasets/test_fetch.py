@@ -147,7 +147,7 @@ DAMAGED[len(GOOD) // 2] ^= 0xFF
         (bytes(DAMAGED), "is not an intact gzip file|SHA-256"),
         (GOOD[:-9], "is not an intact gzip file"),
         (b"<html>Not here any more</html>", "is not an intact gzip file"),
-        (b"", "SHA-256|no intact gzip"),
+        (b"", "SHA-256|not an intact gzip"),
         (gzip.compress(bytes(10**5), mtime=0), "more than the 740 bytes"),
         (bytes(range(256)) * 9, "sends more than the 740 bytes"),
     ],

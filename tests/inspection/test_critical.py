@@ -307,7 +307,7 @@ def test_a_radius_that_hardly_fits_is_warned_of():
         ),
         (
             lambda X, y: RandomForestClassifier(3).fit(X, y), {"gradient": "analytic"},
-            "gradient='analytic' knows linear models",
+            "gradient='analytic' supports linear models",
         ),
         (
             lambda X, y: RandomForestClassifier(3).fit(X, y), {"gradient": "exact"},

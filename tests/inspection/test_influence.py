@@ -169,7 +169,7 @@ def test_warnings_have_numbers(rng, monkeypatch):
     [
         (SGDClassifier(), {}, "must be an MLPClassifier"),
         (LogisticRegression(l1_ratio=0.5, solver="saga"), {}, "has an l1 penalty"),
-        (LogisticRegression(class_weight="balanced"), {}, "class_weight, which is not known"),
+        (LogisticRegression(class_weight="balanced"), {}, "class_weight, which is not supported"),
         (
             LogisticRegressionCV(
                 Cs=[1.0], l1_ratios=(0.0,), scoring="accuracy", use_legacy_attributes=False, cv=2
