@@ -77,7 +77,8 @@ def test_sequences_from_sequences(extra):
     threads = torch.get_num_threads()
     names = run_page("seq2seq.rst")
     assert len(names["outputs"][0]) == 3
-    assert names["model"].n_iter_ == 2 and names["value"].shape == (4,)
+    assert names["model"].n_iter_ == 2
+    assert names["value"].shape == (4,)
     assert torch.get_num_threads() == threads
 
 
