@@ -4,8 +4,9 @@ Kernel Student-t density of two moons
 =====================================
 
 The kernel Student-t density puts a Gaussian with unknown mean and covariance on the feature space
-of a kernel and integrates both out. Along the images of the inputs that leaves a density of any
-shape, in closed form. Here it is beside kernel density estimation, and for several kernels.
+of a kernel and integrates both out. The result is a density of any shape, in closed form, from one
+Cholesky factorization. This example compares it with kernel density estimation, for several
+kernels.
 """
 
 # %%
@@ -78,7 +79,7 @@ for ax, (name, kernel) in zip(axes.flat, kernels.items()):
 # Scores of models with different length scales live on different scales: without a normaliser
 # their sums say nothing. Three criteria do: held-out log density with ``normalize`` on, in few
 # dimensions; the Hyvarinen score, which needs no normaliser; and the area under the ROC curve where
-# there are labelled novelties, here uniform points. They need not agree: the exponent grows with
+# there are labeled novelties, here uniform points. They need not agree: the exponent grows with
 # the number of rows, so a small length scale makes the density overconfident, while a ranking does
 # not depend on the exponent.
 

@@ -3,16 +3,16 @@
 Marginals and bounds on log Z of a spin glass
 =============================================
 
-How often is a spin up when its neighbours pull at it in different directions? Message passing
-answers at once and gives no sign of when it is wrong. ``TRWMarginals`` asks an oracle for best
-labellings, again and again, and encloses log Z between two certified bounds.
+Message passing computes marginals of a frustrated spin glass fast, without a sign of when they are
+wrong. ``TRWMarginals`` calls a MAP solver repeatedly and encloses log Z between two certified
+bounds.
 """
 
 # %%
 # A spin glass
 # ------------
 # Spins -1 and +1 on a grid of 6 x 6, with random fields and with couplings between -4 and 4. Around
-# a cycle with an odd number of negative couplings no labelling satisfies all of them. The grid is
+# a cycle with an odd number of negative couplings no labeling satisfies all of them. The grid is
 # narrow enough for exact sums, so every answer can be compared with the truth.
 
 import warnings
@@ -58,16 +58,16 @@ for ax, fit in zip(axes, [exact, trw, loopy, trbp]):
 figure.colorbar(display.image_, ax=axes, label="P(s = +1)")
 
 # %%
-# The grey square is an answer, too. Tree-reweighted message passing, ``TRBPMarginals``, maximises
+# The gray square is an answer, too. Tree-reweighted message passing, ``TRBPMarginals``, maximizes
 # the same objective as ``TRWMarginals``, but over marginals that only have to agree where edges
 # meet. With 1/2 for every spin they can satisfy all couplings at once, those of odd cycles
-# included, although no distribution on labellings has such marginals. An oracle returns labellings
+# included, although no distribution on labelings has such marginals. An oracle returns labelings
 # only, so what ``TRWMarginals`` mixes from them is always possible.
 #
 # What is certified
 # -----------------
 # Log Z, from both sides. Above: at every oracle call the objective plus the gap bounds log Z, and
-# the best of these bounds counts in the end. Below: the total weight of all labellings that the
+# the best of these bounds counts in the end. Below: the total weight of all labelings that the
 # oracle has found. Vertical lines are changes of the weights of the spanning trees, which tighten
 # the upper bound. The true log Z, which the method does not know, lies between them.
 #
@@ -94,8 +94,8 @@ for fit in (exact, trw, loopy, trbp):
 # ------------------
 # Ten spins that all depend on each other, for couplings from weak to strong, six random fields
 # each. With weak couplings loopy belief propagation is hard to beat. As they grow it loses its way,
-# and the distribution concentrates on few labellings, which is where oracles are at their best.
-# ``PerturbAndMAPMarginals`` asks the same oracle for best labellings under random perturbations;
+# and the distribution concentrates on few labelings, which is where oracles are at their best.
+# ``PerturbAndMAPMarginals`` asks the same oracle for best labelings under random perturbations;
 # its marginals are good throughout, but its estimate of log Z is no bound.
 
 couplings = [0.25, 0.5, 1, 2, 4, 8]
@@ -134,11 +134,11 @@ axes[0].legend()
 # Sixteen places in a row attract each other, and exactly four of them are taken. No edge can say
 # that, since it ties all places together, but an oracle can: this one is Viterbi's algorithm that
 # also counts. ``TRWMarginals`` needs nothing else. Its bounds are those on the sum over all
-# labellings that the oracle may return, here 1820, which are few enough to be listed.
+# labelings that the oracle may return, here 1820, which are few enough to be listed.
 
 
 class ExactlyOn(BaseEstimator):
-    """Best labelling of a chain with a given number of nodes in the second of two states."""
+    """Best labeling of a chain with a given number of nodes in the second of two states."""
 
     exact = True
 

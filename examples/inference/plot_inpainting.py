@@ -3,9 +3,9 @@
 Imputation of hidden pixels of digits
 =====================================
 
-A random field learned from a table knows how every entry depends on all others, so it can complete
-rows with missing entries. Here rows are images of digits with a hole. The pixels in it get
-probabilities given those around it, which say where the field is sure and where it is not.
+A random field learned from a table completes rows with missing entries. Here rows are images of
+digits with a hole. Hidden pixels get probabilities given the visible ones, which show the
+uncertainty of the field.
 """
 
 # %%
@@ -48,7 +48,7 @@ def judge(name, marginals):
 
 fields = {
     "independent pixels": TRWMarginals(learner=MRFLearner([])),
-    "neighbours": TRWMarginals(learner=MRFLearner(digits.edges)),
+    "neighbors": TRWMarginals(learner=MRFLearner(digits.edges)),
     "best tree": TRWMarginals(),
 }
 for name, field in fields.items():
@@ -84,7 +84,7 @@ print(f"{joined} of 64 pixels are joined to the digit")
 # Twelve holes
 # ------------
 # Grey is uncertainty; above, the digit that was read. Independent pixels look the same in every
-# image, neighbours and the tree continue lines into the hole, and with the digit there are shapes.
+# image, neighbors and the tree continue lines into the hole, and with the digit there are shapes.
 
 rows = {"seen": np.where(mask, 0.0, X_test), **probabilities, "truth": X_test}
 figure, axes = plt.subplots(len(rows), 12, figsize=(11, 5.9))

@@ -3,9 +3,9 @@
 A random field learned from a table of patients
 ===============================================
 
-A classifier learns one column from the others. A random field learns all columns at once: it scores
-rows, completes whatever is missing in them, and its edges say which columns tell something about
-each other. ``TRWMarginals`` learns it in closed form, so a search over its settings takes seconds.
+A classifier predicts one column from the others. A random field models all columns: it scores rows,
+imputes missing entries, and its edges show dependent columns. ``TRWMarginals`` learns it in closed
+form, so a search over its settings takes seconds.
 """
 
 # %%
@@ -43,7 +43,7 @@ model = Pipeline(
 # %%
 # Which edges, how much smoothing
 # -------------------------------
-# ``score`` is the mean log-probability of rows, in nats, which is what a search maximises. Without
+# ``score`` is the mean log-probability of rows, in nats, which is what a search maximizes. Without
 # edges columns are independent; ``pseudocount`` is how many rows of pure noise are added. The bins
 # are no part of the search, since scores of different bins do not compare.
 

@@ -3,16 +3,16 @@
 Logistic regression with badly scaled columns
 =============================================
 
-Metres beside millimetres, years beside seconds: gradient methods crawl when the columns of a table
-differ in scale. Scaling the columns helps, and changes the problem: the penalty then acts on other
-coefficients. ``AsagaClassifier`` does the one without the other.
+Gradient methods converge slowly when the columns of a table have different scales, such as meters
+and millimeters. Scaling the columns helps, but changes the problem, because the penalty then acts
+on other coefficients. ``AsagaClassifier`` is fast on the original problem.
 """
 
 # %%
 # A table with units
 # ------------------
 # Thirty measurements of 4000 objects, each in a unit of its own, from a hundredth to a hundred, and
-# none of them centred.
+# none of them centered.
 
 import time
 import warnings
@@ -39,11 +39,11 @@ X = units * (Z + rng.uniform(-3, 3, d))
 # %%
 # The same objective, six ways
 # ----------------------------
-# All minimise the objective of ``LogisticRegression(C=1)`` on the columns as they are, on one
+# All minimize the objective of ``LogisticRegression(C=1)`` on the columns as they are, on one
 # thread. Newton's method does not see scales at all: for thirty columns it is the right choice, and
 # what ``AsagaClassifier`` takes by itself. Among the incremental methods, which are for tables with
 # many more columns, ``conditioning="diagonal"`` gives every column a step of its own, and moves the
-# centre of the table into the intercept; it is what their "auto" means for dense tables. With
+# center of the table into the intercept; it is what their "auto" means for dense tables. With
 # ``conditioning=None`` all columns share a step, as they do in scikit-learn.
 
 warnings.simplefilter("ignore", ConvergenceWarning)

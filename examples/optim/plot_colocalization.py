@@ -3,10 +3,9 @@
 Co-localization of an object in a video
 =======================================
 
-A film without a single label: in every frame some boxes, and the task to find those that show the
-same thing. Boxes are good where they look alike across the frames and move little from one to the
-next, which is a quadratic function over paths. The set of all means of paths is known by its
-oracle, a shortest path, and that is all that Frank-Wolfe asks for.
+Co-localization finds the object that appears in every frame of a video, without labels. The
+objective rewards boxes that look similar across frames and move little: a quadratic function over
+paths. The linear minimization oracle of that set is a shortest path.
 """
 
 import matplotlib.pyplot as plt
@@ -27,14 +26,14 @@ n_frames, n_boxes, width, height, half = 10, 12, 96, 64, 9
 yy, xx = np.mgrid[:height, :width]
 frames, boxes, truth = [], [], []
 for t in range(n_frames):
-    centre = np.array([14 + 7.4 * t, 32 + 16 * np.sin(0.75 * t)])
+    center = np.array([14 + 7.4 * t, 32 + 16 * np.sin(0.75 * t)])
     frame = 0.45 + 0.12 * rng.standard_normal((height, width))
     for _ in range(7):  # clutter
         left, top = rng.integers(0, width - 12), rng.integers(0, height - 12)
         frame[top : top + 12, left : left + 12] += rng.uniform(-0.35, 0.35)
-    inside = np.hypot(xx - centre[0], yy - centre[1]) < half
-    frame[inside] = 0.5 + 0.5 * np.sign(np.sin(1.1 * (yy - centre[1])))[inside]
-    near = np.rint(centre + rng.uniform(-2, 2, 2))
+    inside = np.hypot(xx - center[0], yy - center[1]) < half
+    frame[inside] = 0.5 + 0.5 * np.sign(np.sin(1.1 * (yy - center[1])))[inside]
+    near = np.rint(center + rng.uniform(-2, 2, 2))
     others = np.stack([rng.integers(half, width - half, n_boxes - 1),
                        rng.integers(half, height - half, n_boxes - 1)], 1)  # fmt: skip
     found = np.concatenate([near[None], others])
@@ -45,7 +44,7 @@ for t in range(n_frames):
 
 
 def features(frame, box):
-    """Histograms of grey and of both derivatives, within a box."""
+    """Histograms of gray and of both derivatives, within a box."""
     x, y = np.clip(box, half, [width - half - 1, height - half - 1])
     patch = frame[y - half : y + half + 1, x - half : x + half + 1]
     parts = (patch, np.abs(np.diff(patch, axis=0)), np.abs(np.diff(patch, axis=1)))
@@ -59,7 +58,7 @@ def features(frame, box):
 # ------------------
 # A ridge regression that tells chosen boxes from the others by their features fits well where the
 # chosen ones are alike: its least error is ``x'Qx`` for the indicator x of the chosen boxes.
-# Edges of the graph join boxes of neighbouring frames that are less than a third of the picture
+# Edges of the graph join boxes of neighboring frames that are less than a third of the picture
 # apart.
 
 F = np.array([features(frame, box) for frame, here in zip(frames, boxes) for box in here])

@@ -3,16 +3,15 @@
 Submodular minimization: image segmentation by a minimum cut
 ============================================================
 
-To cut a flower out of a photograph is to find the lowest set of a submodular function. Maximum flow
-does that for functions of pairs of pixels. The min-norm point needs no pairs: it asks any
-submodular function for bases and nothing else, and proves that no set is lower. Here both find the
-same flower.
+Segmentation of a flower in a photograph minimizes a submodular function. Maximum flow requires a
+function of pairs of pixels. The min-norm point method applies to every submodular function and
+certifies its minimum. Here both find the same segmentation.
 """
 
 # %%
 # The picture
 # -----------
-# Two rectangles say what belongs to the flower and what does not. Each gives a Gaussian of colours.
+# Two rectangles say what belongs to the flower and what does not. Each gives a Gaussian of colors.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -29,11 +28,11 @@ inside, outside = (18, 30, 22, 34), (2, 10, 2, 14)  # top, bottom, left, right
 
 
 def surprise(region):
-    """Minus the log-likelihood of each colour, for the Gaussian of those in a region."""
+    """Minus the log-likelihood of each color, for the Gaussian of those in a region."""
     top, bottom, left, right = region
-    colours = picture[top:bottom, left:right].reshape(-1, 3)
-    covariance = np.cov(colours.T) + 0.01 * np.eye(3)
-    away = picture - colours.mean(axis=0)
+    colors = picture[top:bottom, left:right].reshape(-1, 3)
+    covariance = np.cov(colors.T) + 0.01 * np.eye(3)
+    away = picture - colors.mean(axis=0)
     square = np.einsum("ijk,kl,ijl->ij", away, np.linalg.inv(covariance), away)
     return 0.5 * (square + np.linalg.slogdet(covariance)[1])
 
@@ -44,7 +43,7 @@ costs = 8.0 * np.tanh((surprise(inside) - surprise(outside)) / 40.0)
 # The function
 # ------------
 # A set of pixels pays the costs of its pixels and a price for its border, which is low where
-# colours change. The sum is submodular: the more neighbours of a pixel are in, the less it pays to
+# colors change. The sum is submodular: the more neighbors of a pixel are in, the less it pays to
 # join.
 
 nodes = np.arange(height * width).reshape(height, width)
@@ -54,8 +53,8 @@ edges = np.vstack(
         np.column_stack([nodes[:-1].ravel(), nodes[1:].ravel()]),
     ]
 )
-colours = picture.reshape(-1, 3)
-contrast = np.sum((colours[edges[:, 0]] - colours[edges[:, 1]]) ** 2, axis=1)
+colors = picture.reshape(-1, 3)
+contrast = np.sum((colors[edges[:, 0]] - colors[edges[:, 1]]) ** 2, axis=1)
 price = 4.0 * np.exp(-contrast / (2.0 * contrast.mean()))
 energy = set_functions.CutFunction(edges, price) + set_functions.ModularFunction(costs.ravel())
 
@@ -86,9 +85,9 @@ base = result.base_point.reshape(height, width)
 limit = np.abs(base).max()
 figure, axes = plt.subplots(2, 2, figsize=(9, 9), layout="constrained")
 axes[0, 0].imshow(picture)
-for (top, bottom, left, right), colour in ((inside, "white"), (outside, "black")):
+for (top, bottom, left, right), color in ((inside, "white"), (outside, "black")):
     size = right - left, bottom - top
-    axes[0, 0].add_patch(Rectangle((left, top), *size, fill=False, edgecolor=colour, lw=2))
+    axes[0, 0].add_patch(Rectangle((left, top), *size, fill=False, edgecolor=color, lw=2))
 axes[0, 0].set_title("flower (white) and the rest (black)")
 shown = axes[0, 1].imshow(base, cmap="RdBu", vmin=-limit, vmax=limit)
 axes[0, 1].set_title("the last base: below zero is the flower")

@@ -3,17 +3,16 @@
 Custom model: matching of digit images
 ======================================
 
-Ten handwritten digits stand in a row. Below them stand the same ten digits, written by others, in
-another order. Which belong together? The output is a matching, for which the package has no model.
-Four methods in plain Python make one; the solver, the certificate and everything else stay the
-same. What is learned is a similarity of images.
+Ten handwritten digits form a row, and the same ten digits by other writers form a second one, in
+another order. The output is the matching of both rows. Four methods in plain Python define a model
+with a learned similarity of images; solver and certificate stay the same.
 """
 
 # %%
 # Data
 # ----
 # An input is a pair of arrays of images. An output is an array ``y``: the partner of image ``i`` is
-# at ``y[i]``. The images are noisy and centred, and training and test rows share none.
+# at ``y[i]``. The images are noisy and centered, and training and test rows share none.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -133,8 +132,8 @@ for i, row in enumerate(axes):
 W = svm.coef_.reshape(64, 64)
 figure, axes = plt.subplots(2, 10, figsize=(12, 2.9), layout="constrained")
 for digit, column in enumerate(axes.T):
-    centred = images[digits == digit].mean(axis=0)
-    for ax, image in zip(column, (centred, centred @ W)):
+    centered = images[digits == digit].mean(axis=0)
+    for ax, image in zip(column, (centered, centered @ W)):
         top = np.abs(image).max()
         ax.imshow(image.reshape(8, 8), cmap="RdBu_r", vmin=-top, vmax=top)
         ax.set(xticks=[], yticks=[])

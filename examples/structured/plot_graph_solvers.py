@@ -3,10 +3,9 @@
 Solvers compared on binary images
 =================================
 
-Pictures in noise are cut by minimum cuts, which are exact on any graph. So each solver certifies
-how far its weights are from the best: the duality gap is at least the distance. What the solvers
-ask of the oracle, and what they do between two questions, differs. Which is best depends on the
-price of a question.
+Binary images in noise are segmented by minimum cuts, which are exact on any graph. So each solver
+certifies the duality gap of its weights. Solvers differ in their oracle calls and in the work
+between calls; the best one depends on the cost of a call.
 """
 
 # %%
@@ -49,7 +48,7 @@ for _ in range(N_TRAIN + 1):
 # passes. The first fit compiles, so one is made before the clock runs.
 
 warnings.simplefilter("ignore", ConvergenceWarning)
-solvers = {  # colours and passes
+solvers = {  # colors and passes
     "bcfw": ("tab:blue", 150),
     "bcpfw": ("tab:red", 150),
     "cached": ("tab:orange", 300),

@@ -3,9 +3,8 @@
 Sequences with missing labels
 =============================
 
-To label every element of a sequence is dull work. What if annotators label one in five, wherever
-they are sure? Elements without a label still have features and neighbours: a chain that is trained
-with them, as labels that are missing, knows how labels follow each other.
+Annotators label one element in five of each sequence. Elements without a label still have features
+and neighbors: a chain trained with missing labels learns how labels follow each other.
 """
 
 # %%
@@ -52,7 +51,7 @@ everything = StructuredSVM("chain", random_state=0).fit(X, y).score(X_test, y_te
 # %%
 # What a label is worth
 # ---------------------
-# To leave out what has no label also spoils what is left: digits become neighbours that never were.
+# To leave out what has no label also spoils what is left: digits become neighbors that never were.
 # Masked labels keep the words as they are.
 
 fig, ax = plt.subplots(figsize=(7, 4.2), layout="constrained")

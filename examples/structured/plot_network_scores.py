@@ -3,10 +3,9 @@
 Neural network scores in a chain, on a spiral
 =============================================
 
-A point walks along three arms of a spiral, and every now and then jumps to another arm. Its places
-are seen with noise, and the arm it is on is to be told. No linear function of the place tells the
-arms apart, whatever the transitions add; a small network does, trained together with the
-transitions.
+A point moves along three arms of a spiral and sometimes jumps to another arm. Its positions are
+observed with noise; the label is the arm. No linear function separates the arms. A small network
+does, trained together with the transitions.
 """
 
 # %%
@@ -91,26 +90,26 @@ assert network.score(X_test, y_test) > linear.score(X_test, y_test)
 # %%
 # What single places say
 # ----------------------
-# Colours are the probabilities of the arms at a place that stands alone, points are those of the
+# Colors are the probabilities of the arms at a place that stands alone, points are those of the
 # test sequences. Probabilities have the scale that held-out sequences give them.
 
 linear.calibrate(X_test[:50], y_test[:50])
 network.calibrate(X_test[:50], y_test[:50])
 ticks = np.linspace(-2.3, 2.3, 90)
 grid = np.stack(np.meshgrid(ticks, ticks), axis=-1).reshape(-1, 1, 2)
-colours = np.array([[0.12, 0.38, 0.62], [0.93, 0.55, 0.14], [0.25, 0.58, 0.36]])
+colors = np.array([[0.12, 0.38, 0.62], [0.93, 0.55, 0.14], [0.25, 0.58, 0.36]])
 places, arms = np.concatenate(X_test), np.concatenate(y_test)
 
 fig, axes = plt.subplots(1, 3, figsize=(12, 4), layout="constrained")
 for ax, (name, svm) in zip(axes, {"linear scores": linear, "a network": network}.items()):
     probabilities = np.concatenate(list(svm.predict_marginals(list(grid))))
-    image = 1 - 0.75 * (1 - probabilities @ colours)
+    image = 1 - 0.75 * (1 - probabilities @ colors)
     ax.imshow(image.reshape(90, 90, 3), extent=(-2.3, 2.3, -2.3, 2.3), origin="lower")
-    ax.scatter(*places[::3].T, s=7, c=colours[arms[::3]], edgecolors="white", linewidths=0.3)
+    ax.scatter(*places[::3].T, s=7, c=colors[arms[::3]], edgecolors="white", linewidths=0.3)
     ax.set(title=f"{name}: {100 * svm.score(X_test, y_test):.0f} % right", xticks=[], yticks=[])
 
 history = network.history_
-axes[2].plot(history["n_iter"], history["objective"], "o-", ms=4, color=colours[0])
+axes[2].plot(history["n_iter"], history["objective"], "o-", ms=4, color=colors[0])
 axes[2].set(title="no convex model raises the objective", xlabel="convex models", yscale="log",
             ylabel="objective of the network")  # fmt: skip
 plt.show()

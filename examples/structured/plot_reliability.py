@@ -3,9 +3,9 @@
 Calibrated tag probabilities: hinge and CRF
 ===========================================
 
-A tagger that is 90 percent sure should be right nine times out of ten. The hinge asks that the true
-tags win by a margin; the probabilities that its scores give are on no particular scale, until
-`calibrate` chooses one. A conditional random field is trained for them: ``surrogate="crf"``.
+A tagger with probability 0.9 should be correct nine times out of ten. Probabilities from hinge
+scores have no particular scale until `calibrate` chooses one. A conditional random field is trained
+for probabilities: ``surrogate="crf"``.
 """
 
 # %%
@@ -22,14 +22,14 @@ from sklearn_fw import StructuredSVM
 rng = np.random.default_rng(0)
 n_states, n_sequences = 5, 900
 moves = 0.6 * np.eye(n_states) + 0.4 * rng.dirichlet(np.full(n_states, 0.5), n_states)
-centres = rng.normal(size=(n_states, 6))
+centers = rng.normal(size=(n_states, 6))
 X, y = [], []
 for _ in range(n_sequences):
     states = [rng.integers(n_states)]
     while len(states) < 12:
         states.append(rng.choice(n_states, p=moves[states[-1]]))
     y.append(np.array(states))
-    X.append(centres[states] + 1.3 * rng.normal(size=(12, 6)))
+    X.append(centers[states] + 1.3 * rng.normal(size=(12, 6)))
 parts = [slice(0, 300), slice(300, 600), slice(600, 900)]
 (X_train, y_train), (X_dev, y_dev), (X_test, y_test) = [(X[part], y[part]) for part in parts]
 
@@ -65,7 +65,7 @@ for (name, p), (top, low), color in zip(probabilities.items(), axes.T, colors):
     count, said, seen = (np.bincount(bins, v, 15) for v in (np.ones(len(sure)), sure, right))
     error = np.abs(said - seen).sum() / len(sure)
     some = count >= 10
-    top.plot([0, 1], [0, 1], color="grey", linewidth=1)
+    top.plot([0, 1], [0, 1], color="gray", linewidth=1)
     top.plot(said[some] / count[some], seen[some] / count[some], "o-", color=color)
     top.set_title(f"{name}\n{100 * right.mean():.1f} % right, calibration error {100 * error:.1f}")
     top.grid(alpha=0.3)

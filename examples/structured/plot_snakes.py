@@ -3,16 +3,15 @@
 Chains with edge features: the snake data
 =========================================
 
-Every cell of a snake has a colour that says in which direction its body goes on. Number the cells
-from head to tail! What a cell and its neighbours look like says next to nothing of its number: it
-follows from the whole chain, one step after the other, and the colours say which of the neighbours
-is next.
+Every cell of a snake has a color for the direction in which its body continues. Labels number the
+cells from head to tail. The cell and its neighbors contain little information on the number: it
+follows from the whole chain, and the colors define the order of the neighbors.
 """
 
 # %%
 # Data
 # ----
-# Grids of cells with one of five colours, four for directions and one for the background, and the
+# Grids of cells with one of five colors, four for directions and one for the background, and the
 # number of each cell, 0 for the background.
 
 import matplotlib.pyplot as plt
@@ -29,8 +28,8 @@ _, _, X_test, y_test = make_snakes(**DRAW)
 # %%
 # Three models
 # ------------
-# Features of a node are the colours of the 3 x 3 cells around it. Without edges every cell is
-# judged alone; with a table for each direction neighbours have a say; with the features of both
+# Features of a node are the colors of the 3 x 3 cells around it. Without edges every cell is
+# judged alone; with a table for each direction neighbors have a say; with the features of both
 # ends on each edge they know which of them comes next.
 
 
@@ -58,7 +57,7 @@ for name, (graphs, graphs_test) in sets.items():
 arrows = np.array(["\u2191", "\u2193", "\u2190", "\u2192", ""])
 different = {own.tobytes(): i for i, own in enumerate(y_test)}.values()
 chosen = sorted(different, key=lambda i: -min(y_test[i].shape))[:3]
-columns = ["colours", "numbers", *found]
+columns = ["colors", "numbers", *found]
 fig, axes = plt.subplots(len(chosen), len(columns), figsize=(11, 7.5), layout="constrained")
 for row, i in zip(axes, chosen):
     for axis, name in zip(row, columns):
@@ -67,7 +66,7 @@ for row, i in zip(axes, chosen):
         axis.imshow(shown, cmap="viridis", vmin=-2, vmax=LENGTH)
         for p in np.ndindex(y_test[i].shape):
             readable = "black" if numbers[p] > LENGTH - 3 else "white"
-            if name == "colours":
+            if name == "colors":
                 axis.text(*p[::-1], arrows[X_test[i][p].argmax()], ha="center", va="center",
                           color=readable, fontsize=13)  # fmt: skip
             elif numbers[p] or y_test[i][p]:

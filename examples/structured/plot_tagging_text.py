@@ -3,9 +3,9 @@
 Named entity tagging of recipes
 ===============================
 
-A line of a recipe names a quantity, a unit, an ingredient and what to do with it. To find these
-parts is a typical task for a tagger: each word gets a tag, and what the word means depends on its
-neighbours. Cloves can be a unit or a spice.
+A line of a recipe names a quantity, a unit, an ingredient and a preparation. A tagger predicts one
+tag per word, as in named entity recognition. The meaning of a word depends on its neighbors: cloves
+can be a unit or a spice.
 """
 
 # %%
@@ -84,7 +84,7 @@ print(*zip(*train[0]))
 
 
 def describe(words):
-    """One dict per word: the word, its shape and its neighbours."""
+    """One dict per word: the word, its shape and its neighbors."""
     padded = ["<", *words, ">"]
     return [
         {
@@ -106,7 +106,7 @@ X_test, y_test = [describe(words) for words, _ in test], [tags for _, tags in te
 # Training
 # --------
 # A margin is wide enough when the known words alone make it so, and then nothing is learned about
-# their neighbours, which is what unknown words will need. So each line is shown a second time with
+# their neighbors, which is what unknown words will need. So each line is shown a second time with
 # half of its words hidden. The loss is that of whole lines, since a part counts only if all of its
 # words are right.
 
