@@ -22,7 +22,7 @@ PRIORITIES = {0: 15, 1: 5, 2: -5}
 def add_entries(app, docname, source):
     """Write the words of a page as main index entries before its title."""
     if docname in SEARCHES:
-        entries = "".join(f"   single: ! {query}\n" for query in SEARCHES[docname])
+        entries = "".join(f"   ! single: {query}\n" for query in SEARCHES[docname])
         source[0] = f".. index::\n{entries}\n{source[0]}"
 
 

@@ -3,8 +3,8 @@
 Entity alignment of two film databases
 ======================================
 
-Two data bases know different films and people, and misspell them differently. Names alone find less
-than half of what both have. Who played where finds most of the rest.
+Two film databases contain different films and people, with spelling errors. Exact names find less
+than half of the common entities. Links, such as the cast of a film, find most of the others.
 """
 
 # %%

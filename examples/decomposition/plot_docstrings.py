@@ -3,10 +3,10 @@
 Multi-view CCA of docstrings and code
 =====================================
 
-A docstring and the code below it are two views of one function. Both describe the same things in
-words of their own; style, arithmetic and helpers are private to one view. ``MultiViewCCA`` finds
-the factors that both views share, and for each factor which words of the docstring go with which
-names in the code. Here the functions and classes are those of NumPy, SciPy and scikit-learn.
+A docstring and the code below it are two views of one function. ``MultiViewCCA`` computes the
+factors that both views share; style, arithmetic and helpers are private to one view. For each
+factor it lists the words of the docstring and the names in the code. The functions and classes are
+those of NumPy, SciPy and scikit-learn.
 """
 
 # %%

@@ -46,7 +46,7 @@ for size in SIZES:
 
 fig, axes = plt.subplots(1, 2, figsize=(10, 4), layout="constrained")
 for (name, error), marker in zip(errors.items(), "os^"):
-    axes[0].loglog(SIZES, seconds[name], f"{marker}-", label=name)
+    axes[0].loglog(SIZES, seconds[name], f"{marker}-")
     axes[1].semilogx(SIZES, error, f"{marker}-", label=name)
 axes[0].set(ylabel="CPU seconds of a fit", title="Time")
 axes[1].set(ylabel="l1 error of topics", title="Error", ylim=0)
@@ -54,7 +54,7 @@ for ax in axes:
     ax.set_xlabel("documents")
     ax.set_xticks(SIZES, SIZES)
     ax.tick_params(axis="x", which="minor", bottom=False, labelbottom=False)
-axes[0].legend()
+axes[1].legend()
 
 # %%
 # Topics

@@ -4,8 +4,9 @@ Kernel Student-t density of two moons
 =====================================
 
 The kernel Student-t density puts a Gaussian with unknown mean and covariance on the feature space
-of a kernel and integrates both out. Along the images of the inputs that leaves a density of any
-shape, in closed form. Here it is beside kernel density estimation, and for several kernels.
+of a kernel and integrates both out. The result is a density of any shape, in closed form, from one
+Cholesky factorization. This example compares it with kernel density estimation, for several
+kernels.
 """
 
 # %%

@@ -3,9 +3,9 @@
 Samples from kernel Student-t densities
 =======================================
 
-A way to learn what a model believes is to let it invent data. The first point lies at zero, and
-each further one is drawn from the density given those before it, on a box, since the density has no
-finite integral without one.
+Samples of a model show its assumptions. The first point lies at zero, and each further one is drawn
+from the density given those before it, within a box, since the density has no finite integral
+without one.
 """
 
 # %%

@@ -3,9 +3,9 @@
 Label errors in digits, by a joint density
 ==========================================
 
-A density of images and labels together models which pairs are likely. It finds wrong labels in
-the training set itself, since the probability of every label in the model without its row comes in
-closed form from the one factorization, and it reconstructs missing ones.
+A joint density of images and labels finds wrong labels in the training set itself: the
+leave-one-out probability of every label has a closed form, from one factorization. The same density
+imputes missing labels.
 """
 
 # %%

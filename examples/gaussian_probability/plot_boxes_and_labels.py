@@ -37,7 +37,8 @@ inside = np.all((draws > low) & (draws < high), axis=1)
 axes.scatter(*draws[~inside].T, s=2, color="0.85")
 axes.scatter(*draws[inside].T, s=4, color="C0", label="inside the box")
 for mean, spread, color, label in (
-    (np.zeros(2), cov, "0.4", "before"), (result.mean, result.covariance, "C1", "inside, by EP"),
+    (np.zeros(2), cov, "0.4", "normal distribution"),
+    (result.mean, result.covariance, "C1", "truncated, by EP"),
 ):  # fmt: skip
     root = np.linalg.cholesky(spread)
     for k in (1.0, 2.0):

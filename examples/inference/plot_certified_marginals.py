@@ -3,9 +3,9 @@
 Marginals and bounds on log Z of a spin glass
 =============================================
 
-How often is a spin up when its neighbors pull at it in different directions? Message passing
-answers at once and gives no sign of when it is wrong. ``TRWMarginals`` calls a MAP oracle
-again and again, and encloses log Z between two certified bounds.
+Message passing computes marginals of a frustrated spin glass fast, without a sign of when they are
+wrong. ``TRWMarginals`` calls a MAP solver repeatedly and encloses log Z between two certified
+bounds.
 """
 
 # %%
@@ -95,8 +95,8 @@ for fit in (exact, trw, loopy, trbp):
 # Ten spins that all depend on each other, for couplings from weak to strong, six random fields
 # each. With weak couplings loopy belief propagation is hard to beat. As they grow it loses its way,
 # and the distribution concentrates on few labelings, which is where oracles are at their best.
-# ``PerturbAndMAPMarginals`` asks the same oracle for MAP labelings under random perturbations;
-# its marginals are good throughout, but its estimate of log Z is not a bound.
+# ``PerturbAndMAPMarginals`` asks the same oracle for best labelings under random perturbations;
+# its marginals are good throughout, but its estimate of log Z is no bound.
 
 couplings = [0.25, 0.5, 1, 2, 4, 8]
 methods = {
@@ -138,7 +138,7 @@ axes[0].legend()
 
 
 class ExactlyOn(BaseEstimator):
-    """MAP labeling of a chain with a given number of nodes in the second of two states."""
+    """Best labeling of a chain with a given number of nodes in the second of two states."""
 
     exact = True
 

@@ -3,9 +3,9 @@
 Imputation of hidden pixels of digits
 =====================================
 
-A random field learned from a table models how every entry depends on all others, so it can complete
-rows with missing entries. Here rows are images of digits with a hole. The pixels in it get
-probabilities given those around it, which say where the field is sure and where it is not.
+A random field learned from a table completes rows with missing entries. Here rows are images of
+digits with a hole. Hidden pixels get probabilities given the visible ones, which show the
+uncertainty of the field.
 """
 
 # %%
@@ -83,7 +83,7 @@ print(f"{joined} of 64 pixels are joined to the digit")
 # %%
 # Twelve holes
 # ------------
-# Gray is uncertainty; above, the digit that was read. Independent pixels look the same in every
+# Grey is uncertainty; above, the digit that was read. Independent pixels look the same in every
 # image, neighbors and the tree continue lines into the hole, and with the digit there are shapes.
 
 rows = {"seen": np.where(mask, 0.0, X_test), **probabilities, "truth": X_test}

@@ -3,9 +3,9 @@
 A random field learned from a table of patients
 ===============================================
 
-A classifier learns one column from the others. A random field learns all columns at once: it scores
-rows, completes whatever is missing in them, and its edges show which columns depend on
-each other. ``TRWMarginals`` learns it in closed form, so a search over its settings takes seconds.
+A classifier predicts one column from the others. A random field models all columns: it scores rows,
+imputes missing entries, and its edges show dependent columns. ``TRWMarginals`` learns it in closed
+form, so a search over its settings takes seconds.
 """
 
 # %%

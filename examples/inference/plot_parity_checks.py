@@ -3,11 +3,10 @@
 Belief propagation on a factor graph of parity checks
 =====================================================
 
-An image of black and white pixels comes through a channel that flips some of them. With it come
-parities: for groups of six pixels from all over the image, whether the number of black ones is
-odd. No pair of pixels knows anything of that: a parity is a factor on six variables at once, whose
-table forbids one half of all combinations. Belief propagation on such a factor graph is how the
-codes of mobile phones are read.
+A black and white image is sent through a channel that flips some of its pixels, together with
+parities of groups of six pixels. A parity is a factor on six variables, which forbids one half of
+all combinations; no pairwise field can express it. Belief propagation on such factor graphs decodes
+low-density parity-check codes.
 """
 
 # %%
@@ -44,9 +43,9 @@ def received(flipped):
 # %%
 # Three factor graphs
 # -------------------
-# Unary factors hold what was received, and how much that is worth. Parities are tables of 2 x 2 x 2
-# x 2 x 2 x 2 log-potentials, ``-inf`` where the sum is wrong. Images also have areas: a factor on
-# each pair of neighbors makes them likely to be the same.
+# Unary factors say what was received, and how much that is worth. Parities are tables of 2 x 2 x 2
+# x 2 x 2 x 2 log-potentials, ``-inf`` where the sum is wrong. Pictures also have areas: a factor on
+# each pair of neighbors says that they are likely to be the same.
 
 black = np.indices((2,) * 6).sum(axis=0) % 2
 TABLES = {parity: np.where(black == parity, 0.0, -np.inf) for parity in (0, 1)}

@@ -3,9 +3,9 @@
 Logistic regression with badly scaled columns
 =============================================
 
-Meters beside millimeters, years beside seconds: gradient methods crawl when the columns of a table
-differ in scale. Scaling the columns helps, and changes the problem: the penalty then acts on other
-coefficients. ``AsagaClassifier`` does the one without the other.
+Gradient methods converge slowly when the columns of a table have different scales, such as meters
+and millimeters. Scaling the columns helps, but changes the problem, because the penalty then acts
+on other coefficients. ``AsagaClassifier`` is fast on the original problem.
 """
 
 # %%

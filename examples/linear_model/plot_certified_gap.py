@@ -3,10 +3,9 @@
 Duality gap of logistic regression on sparse text
 =================================================
 
-Two programs fit the same linear model to the same sparse texts: scikit-learn's SAGA, and
-``AsagaClassifier`` with the sparse steps of its namesake or with the dual coordinates that it takes
-by itself. All come closer to the optimum with every epoch. Only one program computes how close
-it is, and stops there.
+scikit-learn's SAGA and two solvers of ``AsagaClassifier``, sparse SAGA and dual coordinate ascent,
+fit the same linear model to the same sparse texts. All approach the optimum. Only
+``AsagaClassifier`` computes a bound on its distance, and stops there.
 """
 
 # %%

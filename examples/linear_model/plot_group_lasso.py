@@ -4,8 +4,8 @@ Group lasso and sparse group lasso on questionnaires
 ====================================================
 
 The levels of a categorical variable are columns of zeros and ones that belong together. The lasso
-picks columns one by one. The group lasso picks variables, and the sparse group lasso picks
-variables and in these the levels that matter.
+selects columns. The group lasso selects variables, and the sparse group lasso selects variables and
+their relevant levels.
 """
 
 # %%
@@ -87,7 +87,7 @@ figure.colorbar(image, ax=axes, label="coefficient", shrink=0.5)
 # Along the paths
 # ---------------
 # The norm of the coefficients of each question, from strong to weak regularization: the six that
-# matter in color, the others black. Dotted: the solutions of the figure above.
+# matter in color, the others black. Dotted: the solutions of the picture above.
 
 matter = effect.any(axis=1)
 figure, axes = plt.subplots(1, 3, figsize=(11, 4), sharey=True, layout="constrained")

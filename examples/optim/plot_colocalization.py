@@ -3,10 +3,9 @@
 Co-localization of an object in a video
 =======================================
 
-A film without a single label: in every frame some boxes, and the task to find those that show the
-same thing. Boxes are good where they look similar across the frames and move little from one to the
-next, which is a quadratic function over paths. The set of all means of paths is known by its
-oracle, a shortest path, and that is all that Frank-Wolfe asks for.
+Co-localization finds the object that appears in every frame of a video, without labels. The
+objective rewards boxes that look similar across frames and move little: a quadratic function over
+paths. The linear minimization oracle of that set is a shortest path.
 """
 
 import matplotlib.pyplot as plt
@@ -58,8 +57,8 @@ def features(frame, box):
 # Similar, and near
 # -----------------
 # A ridge regression that tells chosen boxes from the others by their features fits well where the
-# chosen ones are similar: its least error is ``x'Qx`` for the indicator x of the chosen boxes.
-# Edges of the graph join boxes of neighboring frames that are less than a third of the image
+# chosen ones are alike: its least error is ``x'Qx`` for the indicator x of the chosen boxes.
+# Edges of the graph join boxes of neighboring frames that are less than a third of the picture
 # apart.
 
 F = np.array([features(frame, box) for frame, here in zip(frames, boxes) for box in here])

@@ -3,8 +3,9 @@
 Frank-Wolfe, away and pairwise steps in two polytopes
 =====================================================
 
-Frank-Wolfe methods minimize a function over a set of which they know only how to find its lowest
-vertex in a direction. Three ways to use that vertex, on two flat sets where all steps can be seen.
+Frank-Wolfe methods minimize a function over a set given by its linear minimization oracle. Two
+polytopes in the plane show three kinds of steps: towards a vertex, away from an atom, and from an
+atom to a vertex.
 """
 
 import matplotlib.pyplot as plt

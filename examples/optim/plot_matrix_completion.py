@@ -3,10 +3,9 @@
 Matrix completion in a nuclear norm ball
 ========================================
 
-An image that is nearly of low rank, of which few entries are known: the set of matrices with a
-bounded sum of singular values holds a good guess of all others. Frank-Wolfe needs the top pair of
-singular vectors in every step and nothing more, and its answer is a sum of as many outer products
-as it made steps.
+An image of low rank, with seven eighths of the entries missing, is completed in a nuclear norm
+ball. Each Frank-Wolfe step computes the top pair of singular vectors, and the result is a sum of as
+many outer products as there are steps.
 """
 
 import matplotlib.pyplot as plt

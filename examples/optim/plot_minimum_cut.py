@@ -3,16 +3,15 @@
 Submodular minimization: image segmentation by a minimum cut
 ============================================================
 
-To cut a flower out of a photograph is to find the lowest set of a submodular function. Maximum flow
-does that for functions of pairs of pixels. The min-norm point needs no pairs: it asks any
-submodular function for bases and nothing else, and proves that no set is lower. Here both find the
-same flower.
+Segmentation of a flower in a photograph minimizes a submodular function. Maximum flow requires a
+function of pairs of pixels. The min-norm point method applies to every submodular function and
+certifies its minimum. Here both find the same segmentation.
 """
 
 # %%
 # The image
 # -----------
-# Two rectangles mark what belongs to the flower and what does not. Each gives a Gaussian of colors.
+# Two rectangles say what belongs to the flower and what does not. Each gives a Gaussian of colors.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -31,9 +30,9 @@ inside, outside = (18, 30, 22, 34), (2, 10, 2, 14)  # top, bottom, left, right
 def surprise(region):
     """Minus the log-likelihood of each color, for the Gaussian of those in a region."""
     top, bottom, left, right = region
-    colors = image[top:bottom, left:right].reshape(-1, 3)
+    colors = picture[top:bottom, left:right].reshape(-1, 3)
     covariance = np.cov(colors.T) + 0.01 * np.eye(3)
-    away = image - colors.mean(axis=0)
+    away = picture - colors.mean(axis=0)
     square = np.einsum("ijk,kl,ijl->ij", away, np.linalg.inv(covariance), away)
     return 0.5 * (square + np.linalg.slogdet(covariance)[1])
 
@@ -54,7 +53,7 @@ edges = np.vstack(
         np.column_stack([nodes[:-1].ravel(), nodes[1:].ravel()]),
     ]
 )
-colors = image.reshape(-1, 3)
+colors = picture.reshape(-1, 3)
 contrast = np.sum((colors[edges[:, 0]] - colors[edges[:, 1]]) ** 2, axis=1)
 price = 4.0 * np.exp(-contrast / (2.0 * contrast.mean()))
 energy = set_functions.CutFunction(edges, price) + set_functions.ModularFunction(costs.ravel())
@@ -85,7 +84,7 @@ print(f"maximum flow: {-value:.6f}, {np.sum(labels != result.x)} pixels differ")
 base = result.base_point.reshape(height, width)
 limit = np.abs(base).max()
 figure, axes = plt.subplots(2, 2, figsize=(9, 9), layout="constrained")
-axes[0, 0].imshow(image)
+axes[0, 0].imshow(picture)
 for (top, bottom, left, right), color in ((inside, "white"), (outside, "black")):
     size = right - left, bottom - top
     axes[0, 0].add_patch(Rectangle((left, top), *size, fill=False, edgecolor=color, lw=2))

@@ -3,10 +3,10 @@
 Learning to search with a linear tagger
 =======================================
 
-``SeaRNNTransducer`` trains a network by what its outputs cost. The engine behind it takes any
-policy that scores the next token, so that a linear one in NumPy learns to search, too. Here outputs
-are tags of a noisy sequence, and the tagger sees the tag that it named before: teach it with true
-tags before it, and it trusts them too much.
+``SeaRNNTransducer`` trains a network on the costs of its outputs. The same engine trains any policy
+that scores the next token, such as this linear one in NumPy. Outputs are tags of a noisy sequence,
+and the tagger gets its previous tag. Training with true previous tags makes it rely on them too
+much.
 """
 
 # %%

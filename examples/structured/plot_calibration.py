@@ -3,10 +3,9 @@
 Calibration functions of task losses
 ====================================
 
-A calibration function says by how much the surrogate has to be below an excess for the task loss to
-be within another one: the higher the curve, the fewer data are needed. Losses with structure are
-easy in a small space of scores, and a space that is too small for the loss may still be the better
-choice, above the level where it is consistent.
+A calibration function relates the excess of the surrogate to the excess of the task loss: a higher
+curve means that fewer data are needed. Structured losses are easy in a small space of scores, and a
+space that is too small for the loss may still be the better choice above its level of consistency.
 """
 
 import matplotlib.pyplot as plt

@@ -3,11 +3,9 @@
 Block-coordinate Frank-Wolfe variants on digit words
 ====================================================
 
-Block-coordinate Frank-Wolfe has three switches: the direction of a step (towards the oracle's
-answer, or from the worst active output to it), the choice of the next sample (uniform, or in
-proportion to its last known gap), and a cache of earlier answers that is tried before the oracle.
-All eight settings reach the same optimum, and all bound how far away it is. They differ in what
-they pay for it.
+Block-coordinate Frank-Wolfe has three switches: the step (towards a vertex, or pairwise), the
+sampling (uniform, or in proportion to the last known gap), and a cache of earlier outputs. All
+eight variants reach the same optimum with a certificate, at different costs.
 """
 
 # %%

@@ -3,9 +3,8 @@
 Custom task loss: asymmetric costs of digits
 ============================================
 
-Who reads invoices by machine wants no digit to be read too high: such a mistake costs five times as
-much as one in the other direction. The task loss defines what mistakes cost, and training keeps the
-outputs that cost most furthest away.
+A digit of an invoice that is predicted too high costs five times as much as one that is too low. A
+custom task loss states these costs, and training uses them as margins.
 """
 
 # %%

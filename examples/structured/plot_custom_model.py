@@ -3,10 +3,9 @@
 Custom model: matching of digit images
 ======================================
 
-Ten handwritten digits stand in a row. Below them stand the same ten digits, written by others, in
-another order. Which belong together? The output is a matching, for which the package has no model.
-Four methods in plain Python make one; the solver, the certificate and everything else stay the
-same. What is learned is a similarity of images.
+Ten handwritten digits form a row, and the same ten digits by other writers form a second one, in
+another order. The output is the matching of both rows. Four methods in plain Python define a model
+with a learned similarity of images; solver and certificate stay the same.
 """
 
 # %%

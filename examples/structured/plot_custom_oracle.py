@@ -3,10 +3,9 @@
 Custom oracle: numbers with a check digit
 =========================================
 
-Account numbers, books and goods carry a check digit: with factors 1, 3, 1, 3, ... the digits add up
-to a multiple of ten. A reader that knows this rule can repair its own mistakes. No chain model can
-express the rule, because it ties all digits together, but an oracle can: it is a function that gets
-the scores of an output and returns the best output that is allowed.
+Account numbers and ISBNs contain a check digit: with factors 1, 3, 1, 3, ... the digits add up to a
+multiple of ten. No chain model can express this rule, because it ties all digits together. An
+oracle can: it returns the best output that is allowed.
 """
 
 # %%

@@ -3,10 +3,9 @@
 Custom solver: subgradient method
 =================================
 
-A solver sees a training set through a few questions: what does the oracle answer for sample i at
-these weights, which features does that answer change, what is the objective? It knows neither
-models nor oracles, and so works with all of them. This one takes steps of length 1 / k along
-subgradients. It is compared with ``"bcfw"``, which makes the same calls and keeps the answers.
+A solver accesses a training set through a few methods: oracle, direction, objective. It works with
+all models and oracles. This one takes steps of length 1 / k along subgradients, and is compared
+with ``"bcfw"``.
 """
 
 # %%

@@ -38,7 +38,7 @@ rng = np.random.default_rng(0)
 
 
 def draw_animal(height=110, width=150):
-    """An animal on a meadow, in colours and light that vary, and where it is."""
+    """An animal on a meadow, in colors and light that vary, and where it is."""
     row, column = np.mgrid[:height, :width] / height
     x, y, size = rng.uniform(0.55, 0.8), rng.uniform(0.45, 0.6), rng.uniform(0.8, 1.15)
     side = rng.choice([-1, 1])
@@ -55,7 +55,7 @@ def draw_animal(height=110, width=150):
     sky, meadow = np.array([0.62, 0.74, 0.85]), np.array([0.42, 0.5, 0.25])
     brown = np.array([0.45, 0.32, 0.22])
     ground = np.where((row > rng.uniform(0.3, 0.5))[..., None], meadow, sky)
-    # Bushes and rocks have the colours of coats.
+    # Bushes and rocks have the colors of coats.
     clutter = gaussian_filter(rng.normal(size=row.shape), 5)
     clutter = (clutter > np.quantile(clutter, 0.85))[..., None]
     ground = np.where(clutter, brown * rng.uniform(0.7, 1.6), ground)

@@ -3,10 +3,9 @@
 Solvers compared on binary images
 =================================
 
-Images in noise are cut by minimum cuts, which are exact on any graph. So each solver certifies
-how far its weights are from the best: the duality gap is at least the distance. The solvers
-differ in their calls of the oracle, and in what they do between two calls. Which is best depends on
-the cost of a call.
+Binary images in noise are segmented by minimum cuts, which are exact on any graph. So each solver
+certifies the duality gap of its weights. Solvers differ in their oracle calls and in the work
+between calls; the best one depends on the cost of a call.
 """
 
 # %%

@@ -3,10 +3,9 @@
 Latent structured SVM: odd and even digits
 ==========================================
 
-Is a digit odd? One hyperplane has a hard time: 1, 3, 5, 7 and 9 have no shape in common. With five
-hidden states for each of the two classes the model may have one template for each shape. Nobody
-tells it which digit an image shows: states begin as clusters, and each image then takes the best
-template of its class, in turn with the training of all templates.
+Odd digits have no shape in common, so one hyperplane separates them badly. With five hidden states
+per class the model has one template for each shape. Digits are not given: states start as clusters,
+and training alternates between states and templates.
 """
 
 # %%

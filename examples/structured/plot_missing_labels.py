@@ -3,9 +3,8 @@
 Sequences with missing labels
 =============================
 
-To label every element of a sequence is dull work. What if annotators label one in five, wherever
-they are sure? Elements without a label still have features and neighbors: a chain that is trained
-with them, as labels that are missing, learns how labels follow each other.
+Annotators label one element in five of each sequence. Elements without a label still have features
+and neighbors: a chain trained with missing labels learns how labels follow each other.
 """
 
 # %%

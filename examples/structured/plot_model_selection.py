@@ -3,9 +3,8 @@
 Pipelines and grid search on sequences
 ======================================
 
-A sequence model takes part in scikit-learn's model selection like any other estimator. The words
-below are read from nonlinear features of their digits, and the width of the kernel that makes the
-features is chosen together with C.
+A sequence model is tuned by scikit-learn's model selection. Words are read from nonlinear features
+of their digits, and the width of the kernel is selected together with C.
 """
 
 # %%

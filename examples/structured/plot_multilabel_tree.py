@@ -3,10 +3,9 @@
 Multi-label classification of seven-segment displays
 ====================================================
 
-A display shows a digit with seven segments, each on or off. To read an image as the state of such a
-display is a problem with seven binary labels, and the labels depend on each other: of 128 patterns
-only ten occur. Seven separate classifiers ignore that. A model that scores pairs of labels
-does.
+A display shows a digit with seven segments, each on or off. The seven binary labels depend on each
+other: of 128 patterns only ten occur. A model with pair scores uses this; seven separate
+classifiers do not.
 """
 
 # %%

@@ -3,10 +3,9 @@
 Neural network scores in a chain, on a spiral
 =============================================
 
-A point walks along three arms of a spiral, and every now and then jumps to another arm. Its places
-are seen with noise, and the arm it is on is to be told. No linear function of the place tells the
-arms apart, whatever the transitions add; a small network does, trained together with the
-transitions.
+A point moves along three arms of a spiral and sometimes jumps to another arm. Its positions are
+observed with noise; the label is the arm. No linear function separates the arms. A small network
+does, trained together with the transitions.
 """
 
 # %%

@@ -3,9 +3,9 @@
 Regularization path of a structured SVM
 =======================================
 
-A grid over C leaves open what happens between its points. The regularization path answers for every
-C: a few solutions, each computed from the one before, whose mixtures are guaranteed to be nearly
-optimal everywhere between them.
+A grid over C leaves gaps between its points. The regularization path gives solutions for every C: a
+few breakpoints, each computed from the one before, whose mixtures are guaranteed to be nearly
+optimal in between.
 """
 
 # %%

@@ -3,9 +3,9 @@
 Calibrated tag probabilities: hinge and CRF
 ===========================================
 
-A tagger that is 90 percent sure should be right nine times out of ten. The hinge requires that true
-tags win by a margin; the probabilities that its scores give are on no particular scale, until
-`calibrate` chooses one. A conditional random field is trained for them: ``surrogate="crf"``.
+A tagger with probability 0.9 should be correct nine times out of ten. Probabilities from hinge
+scores have no particular scale until `calibrate` chooses one. A conditional random field is trained
+for probabilities: ``surrogate="crf"``.
 """
 
 # %%

@@ -3,11 +3,10 @@
 Smoothed hinge losses and accelerated solvers on digits
 =======================================================
 
-The structured hinge is a maximum over outputs, which has kinks, and the best output ignores
-the second. A smoothed maximum mixes the outputs that are nearly best: with squares it counts a few,
-with the entropy all of them, and entropy with weight one is the likelihood of a conditional random
-field. Smooth losses have gradients, and steps on the weights can be accelerated. The second figure
-shows what this brings on digits, and what it does not.
+The structured hinge is a maximum over outputs, which is not smooth. A smoothed maximum mixes the
+best outputs: squares mix a few, the entropy mixes all, and entropy with weight one is the
+likelihood of a conditional random field. Smooth losses have gradients, so steps can be accelerated.
+The second figure shows the gain on digits, and its limits.
 """
 
 # %%

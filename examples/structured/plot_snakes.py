@@ -3,10 +3,9 @@
 Chains with edge features: the snake data
 =========================================
 
-Every cell of a snake has a color that says in which direction its body goes on. Number the cells
-from head to tail! What a cell and its neighbors look like says next to nothing of its number: it
-follows from the whole chain, one step after the other, and the colors show which of the neighbors
-is next.
+Every cell of a snake has a color for the direction in which its body continues. Labels number the
+cells from head to tail. The cell and its neighbors contain little information on the number: it
+follows from the whole chain, and the colors define the order of the neighbors.
 """
 
 # %%
@@ -31,7 +30,7 @@ _, _, X_test, y_test = make_snakes(**DRAW)
 # ------------
 # Features of a node are the colors of the 3 x 3 cells around it. Without edges every cell is
 # judged alone; with a table for each direction neighbors have a say; with the features of both
-# ends on each edge they determine which of them comes next.
+# ends on each edge they know which of them comes next.
 
 
 def without_edges(graphs):

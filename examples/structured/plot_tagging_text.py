@@ -3,9 +3,9 @@
 Named entity tagging of recipes
 ===============================
 
-A line of a recipe names a quantity, a unit, an ingredient and what to do with it. To find these
-parts is a typical task for a tagger: each word gets a tag, and what the word means depends on its
-neighbors. Cloves can be a unit or a spice.
+A line of a recipe names a quantity, a unit, an ingredient and a preparation. A tagger predicts one
+tag per word, as in named entity recognition. The meaning of a word depends on its neighbors: cloves
+can be a unit or a spice.
 """
 
 # %%

@@ -248,7 +248,7 @@ def draw_links(ax, i, found):
         left = ends - [len(word) + 1.5 for word in words] - ends[-1] / 2
         centers.append([x + len(word) / 2 for x, word in zip(left, words)])
         for x, word in zip(centers[-1], words):
-            ax.text(x, height, word, ha="center", va=align, family="monospace", size=11)
+            ax.text(x, height, word, ha="center", va=align, family="monospace", size=13)
     for j, k in set(found) | set(links[i]):
         style = {"color": "0.45"}
         if (j, k) not in links[i]:
@@ -256,14 +256,15 @@ def draw_links(ax, i, found):
         elif (j, k) not in found:
             style = {"color": "0.45", "linestyle": ":"}
         ax.plot([centers[0][j], centers[1][k]], [0.95, 0.05], **style)
-    ax.set(xlim=(-46, 46), ylim=(-0.35, 1.35))
+    half = max(map(abs, [*centers[0], *centers[1]])) + 4
+    ax.set(xlim=(-half, half), ylim=(-0.35, 1.35))
     ax.axis("off")
 
 
 short = [i for i in range(n_train, len(X)) if 40 < len(" ".join(source[i])) < 75]
 short = [i for i in short if len(" ".join(target[i])) < 75]
 shown = sorted(short, key=lambda i: len(set(by_dice[i]) ^ set(learned[i])))[-3:]
-figure, axes = plt.subplots(6, 1, figsize=(10, 12), layout="constrained")
+figure, axes = plt.subplots(6, 1, figsize=(10, 9), layout="constrained")
 for pair, i in zip(axes.reshape(3, 2), shown):
     for ax, name in zip(pair, ("Dice", "learned")):
         draw_links(ax, i, aligners[name][i])
