@@ -320,8 +320,8 @@ def check_states(X, read):
         if not WORDS.search(str(error)):
             raise
         raise ValueError(
-            f"X must hold states as whole numbers from 0, NaN where one is missing ({error}): "
-            f"number the categories by OrdinalEncoder"
+            "X must hold states as whole numbers from 0, NaN where one is missing: number the "
+            "categories by OrdinalEncoder"
         ) from None
 
 

@@ -3,13 +3,21 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from sklearn.base import clone
 from sklearn.datasets import load_iris, make_multilabel_classification
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.model_selection import cross_val_score
 
 from _registry import candidates, label_sets, sequences
 from sklearn_fw import StructuredSVM
 from sklearn_fw.inference import CheckedOracle, Viterbi
-from sklearn_fw.structured import BlockFrankWolfe, ChainModel, EnumeratedModel, MultilabelModel
+from sklearn_fw.structured import (
+    BlockFrankWolfe,
+    ChainModel,
+    EnumeratedModel,
+    MulticlassModel,
+    MultilabelModel,
+)
 
 budget_may_end = pytest.mark.filterwarnings(
     f"ignore::{ConvergenceWarning.__module__}.{ConvergenceWarning.__name__}"
@@ -249,7 +257,7 @@ def test_bad_data_at_prediction(words):
             method([x[:, :2] for x in X])
         with pytest.raises(ValueError, match="X is empty: found 0 sample"):
             method([])
-        with pytest.raises(ValueError, match=r"X\[0\] must have shape \(n_nodes, n_features\)"):
+        with pytest.raises(ValueError, match=r"X\[0\] must have shape \(n_nodes, .* one: \[x\]"):
             method(X[0])
         with pytest.raises(ValueError, match="Input X contains NaN"):
             method([x * np.nan for x in X])
@@ -261,11 +269,31 @@ def test_bad_data_at_prediction(words):
         svm.score(X, None)
     with pytest.raises(AttributeError, match="decision_function"):
         svm.decision_function(X)
+    with pytest.raises(AttributeError, match="predict_proba") as caught:
+        svm.predict_proba(X)
+    assert "class labels only: call predict_marginals" in str(caught.value.__cause__)
+    with pytest.raises(ValueError, match=r"accuracy_score of scikit-learn .*SCORERS"):
+        cross_val_score(svm, X, y, scoring="accuracy", error_score="raise")
     rows, classes = load_iris(return_X_y=True)
     svm = StructuredSVM(tol=0.1, max_iter=1000, random_state=0).fit(rows, classes)
-    for method in (svm.predict, svm.decision_function, svm.score_samples):
+    for method in (svm.predict, svm.predict_proba, svm.score_samples):
         with pytest.raises(ValueError, match="X has 3 features, but StructuredSVM is expecting 4"):
             method(rows[:, :3])
+        with pytest.raises(ValueError, match="X is a list of sequences, but this model takes one"):
+            method(X)
+    np.testing.assert_allclose(svm.predict_proba(rows).sum(axis=1), 1.0)
+    weighted = StructuredSVM(class_weight={0: 99.0}, C=1.0, tol=0.1, random_state=0)
+    expected = clone(weighted).set_params(
+        class_weight=None, model=MulticlassModel(class_weight={0: 99.0})
+    )
+    weights = [estimator.fit(rows, classes).coef_ for estimator in (weighted, expected)]
+    np.testing.assert_array_equal(*weights)
+    with pytest.raises(ValueError, match="EnumeratedModel has no parameter class_weight"):
+        weighted.set_params(model="enumerated").fit(rows, classes)
+    new = StructuredSVM(C=1.0, tol=0.1).partial_fit(rows[:60], classes[:60], classes=[0, 1, 2])
+    assert new.partial_fit(rows[60:], classes[60:]).score(rows, classes) > 0.9
+    with pytest.raises(ValueError, match=r"the label 3, which was not seen in fit.* Fit again"):
+        new.partial_fit(rows[:1], [3])
     X, y = label_sets()
     svm = StructuredSVM(random_state=0).fit(X, y)
     with pytest.raises(ValueError, match="y has 2 labels, but 3 were fitted"):
