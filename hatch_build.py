@@ -219,16 +219,18 @@ class Stubs:
                 if isinstance(item, ast.AnnAssign):
                     name, text = item.target.id, ast.unparse(item.annotation)
                     kw_only |= text.endswith("KW_ONLY")
-                    if not text.endswith("KW_ONLY"):
-                        only = kw_only or "kw_only=True" in ast.unparse(item)
-                        order[name] = only, item.value is not None
+                    value = ast.unparse(item.value) if item.value else None
+                    if "init=False" in (value or ""):
+                        order.pop(name, None)
+                    elif not text.endswith("KW_ONLY"):
+                        order[name] = kw_only or "kw_only=True" in (value or ""), value
         words = []
         for only in (False, True):
-            found = [(name, has) for name, (is_only, has) in order.items() if is_only == only]
+            found = [(name, value) for name, (is_only, value) in order.items() if is_only == only]
             words += ["*"] if only and found else []
-            for name, has in found:
-                kind = self.kind(params.get(name, ""))
-                words.append(f"{name}: {kind}{' = ...' if has else ''}")
+            for name, value in found:
+                kind = self.kind(params.get(name, ""), f"default={value}")
+                words.append(f"{name}: {kind}{' = ...' if value else ''}")
         return f"def __init__({', '.join(['self', *words])}) -> None: ..."
 
     def function(self, node, lineage=(), params=()):
