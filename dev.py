@@ -5,6 +5,7 @@
   test-extras   run the tests that need an extra, with all extras; none of them may skip
   test-plain    run the quick tests as plain Python, without the compiler
   lint          check format, style, words and docstrings; lint --fix repairs what it can
+  wheel         build wheel and sdist, install the wheel into an empty environment, check its types
   docs          build the documentation and its gallery into docs/_build/html
   fuzz [N]      call everything with corrupted arguments, N times; repeat one with --case SEED:INDEX
   bench NAME    run examples/benchmarks/NAME.py; without a name, list them
@@ -20,6 +21,7 @@ import re
 import shutil
 import subprocess
 import sys
+import zipfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent
@@ -34,7 +36,7 @@ def environment(extra, pins=(), folder=".venv", optional=()):
     What is `optional` is installed where pip can find it.
     """
     home = ROOT / folder
-    python = home / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
+    python = home / python_of_venv()
     # The place counts too: a checkout that was moved or copied needs a new editable install.
     wanted = hashlib.sha256(
         PROJECT.read_bytes() + repr((str(ROOT), pins, optional)).encode()
@@ -60,6 +62,10 @@ def environment(extra, pins=(), folder=".venv", optional=()):
     return python
 
 
+def python_of_venv():
+    return "Scripts/python.exe" if os.name == "nt" else "bin/python"
+
+
 def drop_stale_kernels(folder=KERNELS):
     """Delete the compiled kernels when any kernel source is newer.
 
@@ -83,12 +89,12 @@ def say(text):
     print(f"dev.py: {text}", flush=True)
 
 
-def call(*command, **env):
-    """Run a command in the checkout and return its exit status."""
+def call(*command, folder=ROOT, **env):
+    """Run a command in the checkout, or another folder, and return its exit status."""
     command = [str(part) for part in command]
     # Compiled modules and pytest's assertions are kept: to make them takes longer than all imports.
     env = {**os.environ, "PYTHONDONTWRITEBYTECODE": "", **env}
-    return subprocess.run(command, cwd=ROOT, env=env).returncode
+    return subprocess.run(command, cwd=folder, env=env).returncode
 
 
 def pytest(python, args, **variables):
@@ -154,6 +160,42 @@ def lint(args):
     return bool(failed)
 
 
+def wheel(args):
+    """Build what a release publishes into dist/, and use it as a stranger would."""
+    tools, dist, home = environment("lint"), ROOT / "dist", ROOT / ".venv-wheel"
+    client, python = ROOT / "tests" / "typed_client.py", home / python_of_venv()
+    for folder in (dist, home):
+        shutil.rmtree(folder, ignore_errors=True)
+    pip = ["-m", "pip", "--quiet", "--no-input", "--disable-pip-version-check"]
+    steps = [  # `build` makes the wheel from the sdist, and from the checkout where told to
+        (tools, "-m", "build", "--outdir", dist),
+        (tools, "-m", "build", "--wheel", "--outdir", dist / "checkout"),
+        (sys.executable, "-m", "venv", home),
+    ]
+    if any(call(*step) for step in steps):
+        return 1
+    (built,), (other,) = dist.glob("*.whl"), dist.glob("checkout/*.whl")
+    if contents(built) != contents(other):
+        sys.exit("dev.py: the sdist and the checkout make different wheels")
+    shutil.rmtree(dist / "checkout")
+    mypy = [tools, "-m", "mypy", "--strict", "--python-executable", python, "--cache-dir"]
+    steps = {  # in dist, which holds no sklearn_fw to import from
+        "installation": [python, *pip, "install", built],
+        "requirements": [python, *pip, "check"],
+        "demo": [python, "-m", "sklearn_fw"],
+        "types": [*mypy, os.devnull, client],
+        "client": [python, client],
+    }
+    failed = [name for name, step in steps.items() if call(*step, folder=dist)]
+    say(f"the wheel failed: {', '.join(failed)}" if failed else f"{built.name} works")
+    return bool(failed)
+
+
+def contents(wheel):
+    with zipfile.ZipFile(wheel) as archive:
+        return {info.filename: info.CRC for info in archive.infolist()}
+
+
 def docs(args):
     html = ROOT / "docs" / "_build" / "html"
     # Pages of names that are gone would stay and be reported as unreachable.
@@ -185,6 +227,7 @@ COMMANDS = {
     "test-extras": test_extras,
     "test-plain": test_plain,
     "lint": lint,
+    "wheel": wheel,
     "docs": docs,
     "fuzz": fuzz,
     "bench": bench,

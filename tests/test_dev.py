@@ -16,12 +16,16 @@ from _package import ROOT
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 
 
-@pytest.fixture(scope="module")
-def dev():
-    spec = importlib.util.spec_from_file_location("dev", ROOT / "dev.py")
+def module_at(name):
+    spec = importlib.util.spec_from_file_location(name.removesuffix(".py"), ROOT / name)
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
+
+
+@pytest.fixture(scope="module")
+def dev():
+    return module_at("dev.py")
 
 
 def test_readme_has_the_two_commands(dev):
@@ -56,7 +60,7 @@ def test_stages_of_ci(dev):
     """CI runs the two commands of the README by reading them, and the stages that it names."""
     script = (ROOT / ".ci" / "run").read_text(encoding="utf-8")
     stages = re.findall(r"^python3 dev\.py ([a-z-]+)", script, re.M)
-    assert stages == ["test", "lint", "docs", "test-extras", "test-plain"]
+    assert stages == ["test", "lint", "wheel", "docs", "test-extras", "test-plain"]
     assert set(stages) <= set(dev.COMMANDS)
 
 
@@ -169,3 +173,19 @@ def test_stale_kernels_are_dropped(dev, tmp_path, capsys):
     assert [file.exists() for file in files] == [True, False, False]
     assert module.exists()
     assert "a kernel changed" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("text", "given", "returned"),
+    [
+        ('float or "auto", default="auto"', 'float | Literal["auto"]', 'float | Literal["auto"]'),
+        ("array-like of shape (n,) or (n, k), or None", "ArrayLike | None", "NDArray[Any] | None"),
+        ('{"a", "b"}, list of str or Loss', 'Literal["a", "b"] | Sequence[str] | Loss', None),
+        ("{array-like, sparse matrix} of shape (n, k)", "Any", "Any"),
+        ("estimator or float", "Any", "Any"),
+    ],
+)
+def test_types_of_stubs(text, given, returned):
+    stubs = module_at("hatch_build.py")
+    assert stubs.annotation(text, {"Loss"}) == given
+    assert returned in (None, stubs.annotation(text, {"Loss"}, result=True))

@@ -100,5 +100,4 @@ class LabelMixin(ClassifierMixin):
         X : array-like of shape (n_samples, n_features)
             Rows.
         """
-        best = np.argmax(self.predict_proba(X), axis=1)
-        return self.classes_[best]
+        return self.classes_[np.argmax(self.predict_proba(X), axis=1)]

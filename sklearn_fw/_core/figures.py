@@ -63,9 +63,8 @@ def new_figure(display, ax, n_panels=1, n_columns=1, size=(6.4, 4.8), **options)
         if len(axes) != n_panels:
             raise ValueError(f"ax must hold {n_panels} Axes, one per panel, got {len(axes)}")
         return axes[0].figure, axes
-    shape = -(-n_panels // n_columns), n_columns
     options = {"squeeze": False, "figsize": size, "layout": "constrained", **options}
-    figure, axes = plt.subplots(*shape, **options)
+    figure, axes = plt.subplots(-(-n_panels // n_columns), n_columns, **options)
     for spare in axes.ravel()[n_panels:]:
         spare.remove()
     return figure, axes.ravel()[:n_panels]

@@ -31,8 +31,7 @@ def _flatten(y, name):
     """All labels in one array or list, and the shape of each sample."""
     if isinstance(y, Packed):
         y = y.compact()
-        rows = y.values.shape[1:]
-        return y.values.reshape(-1), [(n, *rows) for n in y.lengths.tolist()]
+        return y.values.reshape(-1), [(n, *y.values.shape[1:]) for n in y.lengths.tolist()]
     parts = check.items(y, name, "label arrays, one for each sample")
     if all(isinstance(part, list) and not _nested(part) for part in parts):
         return [label for part in parts for label in part], [(len(part),) for part in parts]

@@ -75,8 +75,7 @@ def drive(
                 )
         history.add(row)
         if verbose:
-            numbers = ", ".join(f"{k} {v:.6g}" for k, v in row.items() if v is not None)
-            logger.info("%s", numbers)
+            logger.info(", ".join(f"{k} {v:.6g}" for k, v in row.items() if v is not None))
 
     def is_reached(row):
         gap = row.get(getattr(method, "certificate", "dual_gap"))

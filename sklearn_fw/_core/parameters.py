@@ -31,6 +31,18 @@ class Parameterized(BaseEstimator):
             dataclass(cls, eq=False, repr=False, match_args=False)
             cls.__init__.__annotations__ = {}  # a signature shows names and defaults
 
+    def __getstate__(self):
+        from .. import __version__
+
+        return super().__getstate__() | {"_sklearn_fw_version": __version__}
+
+    def __setstate__(self, state):
+        version, names = state.get("_sklearn_fw_version"), inspect.signature(type(self)).parameters
+        if missing := [name for name in names if name not in state]:
+            text = f"{type(self).__name__} was saved by sklearn_fw {version} without {missing[0]}"
+            raise ValueError(f"{text}: load it with that version, or fit it again")
+        super().__setstate__({k: v for k, v in state.items() if k != "_sklearn_fw_version"})
+
 
 COMMON = {
     "fit_intercept": check.flag,

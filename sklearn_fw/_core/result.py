@@ -61,8 +61,7 @@ class Outcome(NamedTuple):
     def joined(cls, outcomes):
         """The outcome of several problems; "output" tells their rows apart."""
         statuses, n_iters, histories = zip(*outcomes, strict=True)
-        names = histories[0]
-        history = {name: np.concatenate([own[name] for own in histories]) for name in names}
+        history = {name: np.concatenate([own[name] for own in histories]) for name in histories[0]}
         if len(histories) > 1:
             lengths = [len(history["n_iter"]) for history in histories]
             history["output"] = np.repeat(np.arange(len(histories)), lengths)

@@ -189,8 +189,7 @@ class PairwiseScores:
 
 
 def _restore_shared(unary, table, edges):
-    pairwise = np.broadcast_to(table, (len(edges), *table.shape))
-    return PairwiseScores._view(unary, pairwise, edges)
+    return PairwiseScores._view(unary, np.broadcast_to(table, (len(edges), *table.shape)), edges)
 
 
 def expect_scores(scores):
@@ -264,8 +263,7 @@ def arrays_of(scores):
 
 def check_range(scores):
     """Raise a ValueError where a sum of scores could leave the range of float64."""
-    tables = scores.pairwise[:1] if _is_shared(scores.pairwise) else scores.pairwise
-    parts = scores.unary, tables
+    parts = scores.unary, scores.pairwise[: 1 if _is_shared(scores.pairwise) else None]
     largest = max(np.abs(part).max(where=np.isfinite(part), initial=0.0) for part in parts)
     check_sums(largest, scores.n_nodes + scores.n_edges)
 

@@ -63,13 +63,11 @@ def parallel(n_jobs, prefer=None, require=None):
 
 def shares_memory(prefer=None, require=None):
     """Whether joblib would use threads."""
-    backend, _ = get_active_backend(prefer=prefer, require=require)
-    return getattr(backend, "supports_sharedmem", False)
+    return getattr(get_active_backend(prefer, require)[0], "supports_sharedmem", False)
 
 
 def chunks(starts, n_jobs, pieces=1):
     """Ranges of samples with about equal numbers of nodes, ``pieces`` of them per worker."""
     n_ranges = min(pieces * n_workers(n_jobs), len(starts) - 1)
-    targets = np.linspace(0, starts[-1], n_ranges + 1)
-    cuts = np.unique(np.searchsorted(starts, targets))
+    cuts = np.unique(np.searchsorted(starts, np.linspace(0, starts[-1], n_ranges + 1)))
     return list(pairwise(cuts.tolist()))
