@@ -79,9 +79,3 @@ def test_version_has_one_source():
     (found,) = re.findall(r'^__version__ = "(.*)"$', path.read_text(encoding="utf-8"), re.M)
     assert found == sklearn_fw.__version__
     assert "\nversion:" not in (ROOT / "CITATION.cff").read_text(encoding="utf-8")
-
-
-def test_no_claim_of_types_without_types():
-    """Types stand in the docstrings: a type checker must not take bare signatures for answers."""
-    assert not (ROOT / "sklearn_fw" / "py.typed").exists()
-    assert "Typing :: Typed" not in (ROOT / "pyproject.toml").read_text(encoding="utf-8")

@@ -30,9 +30,9 @@ inside, outside = (18, 30, 22, 34), (2, 10, 2, 14)  # top, bottom, left, right
 def surprise(region):
     """Minus the log-likelihood of each color, for the Gaussian of those in a region."""
     top, bottom, left, right = region
-    colors = picture[top:bottom, left:right].reshape(-1, 3)
+    colors = image[top:bottom, left:right].reshape(-1, 3)
     covariance = np.cov(colors.T) + 0.01 * np.eye(3)
-    away = picture - colors.mean(axis=0)
+    away = image - colors.mean(axis=0)
     square = np.einsum("ijk,kl,ijl->ij", away, np.linalg.inv(covariance), away)
     return 0.5 * (square + np.linalg.slogdet(covariance)[1])
 
@@ -53,7 +53,7 @@ edges = np.vstack(
         np.column_stack([nodes[:-1].ravel(), nodes[1:].ravel()]),
     ]
 )
-colors = picture.reshape(-1, 3)
+colors = image.reshape(-1, 3)
 contrast = np.sum((colors[edges[:, 0]] - colors[edges[:, 1]]) ** 2, axis=1)
 price = 4.0 * np.exp(-contrast / (2.0 * contrast.mean()))
 energy = set_functions.CutFunction(edges, price) + set_functions.ModularFunction(costs.ravel())
@@ -84,7 +84,7 @@ print(f"maximum flow: {-value:.6f}, {np.sum(labels != result.x)} pixels differ")
 base = result.base_point.reshape(height, width)
 limit = np.abs(base).max()
 figure, axes = plt.subplots(2, 2, figsize=(9, 9), layout="constrained")
-axes[0, 0].imshow(picture)
+axes[0, 0].imshow(image)
 for (top, bottom, left, right), color in ((inside, "white"), (outside, "black")):
     size = right - left, bottom - top
     axes[0, 0].add_patch(Rectangle((left, top), *size, fill=False, edgecolor=color, lw=2))
