@@ -439,8 +439,7 @@ def _named(*names):
         if is_named or kind not in (TypeError, ValueError):
             raise
         both = len(names) > 1 and "inconsistent" in str(error)
-        is_text = "could not convert string" in str(error)
-        remedy = "; encode text, for instance by OneHotEncoder" if is_text else ""
+        remedy = "; encode text by OneHotEncoder" if "convert string" in str(error) else ""
         raise kind(f"{' and '.join(names) if both else names[0]}: {error}{remedy}") from None
 
 

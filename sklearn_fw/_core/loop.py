@@ -86,6 +86,8 @@ def drive(
             limit *= abs(row[relative_to])
         return gap <= max(limit, rounding)
 
+    if verbose:
+        logger.info("started: %s iterations at most", max_iter)
     status, n_iter, row = Status.RUNNING, 0, None
     while status is Status.RUNNING:
         if begin is not None:

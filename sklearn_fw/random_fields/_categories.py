@@ -26,16 +26,15 @@ def number_categories(X, known=None):
     ``known`` are the categories of an earlier table; None takes those of the columns, in the order
     of a pandas category or else sorted.
     """
-    columns = list(X.columns) if hasattr(X, "iloc") else range(np.shape(X)[1])
-    table = np.asarray(X, dtype=object)
+    table, dtypes = np.asarray(X, dtype=object), dict(enumerate(getattr(X, "dtypes", ())))
     states, categories = np.full(table.shape, np.nan), []
-    for j, name in enumerate(columns):
+    for j, name in enumerate(getattr(X, "columns", range(table.shape[1]))):
         there = np.array([not check.is_missing(value) for value in table[:, j]], dtype=bool)
         values = table[there, j]
         if known is not None:
             own = known[j]
-        elif hasattr(X, "iloc") and hasattr(X.dtypes.iloc[j], "categories"):
-            own = np.array(X.dtypes.iloc[j].categories.tolist(), dtype=object)
+        elif hasattr(dtypes.get(j), "categories"):
+            own = np.array(dtypes[j].categories.tolist(), dtype=object)
         else:
             own = _sorted(values, name)
         place = {value: k for k, value in enumerate(own.tolist())}

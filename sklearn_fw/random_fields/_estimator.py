@@ -138,8 +138,6 @@ class MarginalsEstimator(CallbackSupportMixin, DensityMixin, Estimator):
         for note in inference.notes:
             warn(note)
         self._store(mrf, inference)
-        if self.categories_ is not None:
-            mrf.state_names = [list(map(str, own)) for own in self.categories_]
         self.learning_history_ = {} if learned is None else learned.history
         tasks.finish()
         return self
@@ -191,6 +189,8 @@ class MarginalsEstimator(CallbackSupportMixin, DensityMixin, Estimator):
         name, learned = f"{type(learner).__name__}.learn (learner)", learner.learn(X, sample_weight)
         learned = check_learned(learned, name, X.shape[1])
         learned.mrf.names = list(getattr(self, "feature_names_in_", [])) or None
+        if self.categories_ is not None:
+            learned.mrf.state_names = [list(map(str, own)) for own in self.categories_]
         return learned.mrf, learned
 
     def _store(self, mrf, inference):
@@ -231,10 +231,9 @@ class MarginalsEstimator(CallbackSupportMixin, DensityMixin, Estimator):
         states : ndarray of shape (n_variables,) or (n_samples, n_variables), int64
             The state of largest marginal given the observed entries of the row. This minimizes the
             expected number of wrong entries; it is not the most probable labeling. Categories,
-            dtype object, where the table of `fit` or X has text or categories.
+            dtype object, where the table of `fit` has text or categories.
         """
-        states = self.predict_marginals(X).argmax(axis=-1)
-        return self._named(states, X is not None and has_categories(X))
+        return self._named(self.predict_marginals(X).argmax(axis=-1))
 
     def predict_proba(self, X, column=-1):
         """Probabilities of the states of one variable, given the other entries of each row.
@@ -391,28 +390,25 @@ class MarginalsEstimator(CallbackSupportMixin, DensityMixin, Estimator):
         source = getattr(self, "random_state", None) if random_state is None else random_state
         return self._named(self._draw(n_samples, check.random_state(source)))
 
-    def _known_categories(self):
-        """Categories of a table, or the names of the states of a field."""
-        names = self.mrf_.state_names
-        return names and (self.categories_ or [np.array(own, dtype=object) for own in names])
-
     def _numbered(self, X, known=None, reset=True):
         X = check.kind(X, "X") if hasattr(X, "columns") else X
         validate_data(self, X, reset=reset, skip_check_array=True)
         return number_categories(X, known)
 
-    def _named(self, states, by_names=False):
+    def _named(self, states):
         """Categories in place of states, where they have some."""
-        if self.categories_ is None and not by_names:
+        if self.categories_ is None:
             return states
         named = np.empty(states.shape, dtype=object)
-        for j, own in enumerate(self._known_categories()):
+        for j, own in enumerate(self.categories_):
             named[..., j] = own[states[..., j]]
         return named
 
     def _partial_rows(self, X):
-        known = self._known_categories()
-        if self.categories_ is not None or (known and has_categories(X)):
+        known = self.categories_
+        if known is None and self.mrf_.state_names and has_categories(X):  # of a field as given
+            known = [np.array(own, dtype=object) for own in self.mrf_.state_names]
+        if known is not None:
             X = self._numbered(X, known, reset=False)[0]
         else:
             X = check_states(X, partial(check.data, self, reset=False))

@@ -12,7 +12,7 @@ from .._core import check
 from .._core.budget import time_budget
 from .._core.callbacks import CallbackSupportMixin, FitTasks, with_callbacks
 from .._core.estimator import Estimator
-from .._core.loop import drive
+from .._core.loop import drive, get_logger
 from .._core.packed import joined
 from .._core.warnings import warn
 from .._kernels import lazy
@@ -289,15 +289,13 @@ class StructuredSVM(StructuredPredictor, CallbackSupportMixin, Estimator):
         max_iter = self._most_passes(blocks)
         rng = check.random_state(self.random_state)
         warm = self._kept
-        if isinstance(self.solver_, GROWING):
-            if warm is not None and len(warm["loss"]) < blocks.n_blocks:  # the weights stay
-                warm = warm | {"grows": True, "lam": lam * (self.C_ / warm["C"])}
-        elif self._seen is not None:
-            names = ", ".join(solver.__name__ for solver in GROWING)
+        if self._seen is not None and not isinstance(self.solver_, GROWING):
             raise ValueError(
-                f"partial_fit needs a solver with dual variables of samples ({names}), not "
-                f"{type(self.solver_).__name__}: choose one, or call fit with all samples"
+                f"partial_fit needs one of {', '.join(kind.__name__ for kind in GROWING)} as "
+                f"solver, got {type(self.solver_).__name__}: or call fit with all samples"
             )
+        if self._seen is not None and warm is not None:  # at the same C the weights stay
+            warm = warm | {"grows": True, "lam": lam * (self.C_ / warm["C"])}
         if has_radius(self.solver_) and not check.is_auto(self.C):
             warn(
                 f"C={self.C} is not used: {type(self.solver_).__name__} bounds the norm of the "
@@ -339,17 +337,14 @@ class StructuredSVM(StructuredPredictor, CallbackSupportMixin, Estimator):
         X, y, weight = found
         X, y = self._view._stacked(X, y)
         if not earlier:
-            labels = y if classes is None else self._with_classes(y, classes)
+            if not (classes is None or hasattr(self.model_, "decision_function")):
+                raise ValueError("classes is for class labels: y must hold all labels at first")
+            labels = y if classes is None else np.concatenate([y, classes])
             getattr(self.model_, "initialize", lambda *_: None)(X, labels)
         for name in ("classes_", "n_features_in_", "task_loss_", "state_labels_"):
             if hasattr(self.model_, name):
                 setattr(self, name, getattr(self.model_, name))
         return X, y, weight
-
-    def _with_classes(self, y, classes):
-        if not hasattr(self.model_, "decision_function"):
-            raise ValueError("classes is for class labels: the first y must hold all other labels")
-        return np.concatenate([y, classes])
 
     def _set_up(self, X, y, weight):
         total = weight.sum()
@@ -400,6 +395,8 @@ class StructuredSVM(StructuredPredictor, CallbackSupportMixin, Estimator):
         def make_solver(blocks):
             return with_bounds_of(suitable_solver(blocks), self.model_)
 
+        if self.verbose:
+            get_logger(self.verbose).info("choosing C on held-out samples")
         return choose_C(self._view, make_solver, blocks, X, y, weight, self.random_state)
 
     def _blocks_of(self, X, y, weight):
@@ -427,12 +424,10 @@ class StructuredSVM(StructuredPredictor, CallbackSupportMixin, Estimator):
         self.block_gaps_ = solution.block_gaps
         self.dual_coef_ = blocks.dual_coef()
         self.n_oracle_calls_, hits = counts[block_rules.CALLS], counts[block_rules.HITS]
-        self.step_counts_ = {
-            "fw": counts[block_rules.STEPS + block_rules.FW],
-            "pairwise": counts[block_rules.STEPS + block_rules.PAIRWISE],
-            "away": counts[block_rules.STEPS + block_rules.AWAY],
-            "drop": counts[block_rules.DROPS], "exact": counts[block_rules.EXACT_STEPS],
-        }  # fmt: skip
+        kinds = {"fw": block_rules.FW, "pairwise": block_rules.PAIRWISE, "away": block_rules.AWAY}
+        steps = {name: counts[block_rules.STEPS + kind] for name, kind in kinds.items()}
+        drops, exact = counts[block_rules.DROPS], counts[block_rules.EXACT_STEPS]
+        self.step_counts_ = steps | {"drop": drops, "exact": exact}
         self.cache_stats_ = {
             "hits": hits, "misses": counts[block_rules.VISITS] - hits,
             "local": counts[block_rules.MISSED_LOCAL], "global": counts[block_rules.MISSED_GLOBAL],

@@ -122,7 +122,8 @@ def test_verbose(caplog):
         AsagaClassifier(random_state=0).fit(X, y)  # compilation is announced once
         caplog.clear()
         model = AsagaClassifier(verbose=1, random_state=0).fit(X, y)
-        lines = [record.getMessage() for record in caplog.records]
+        first, *lines = caplog.messages
+        assert "started" in first
         assert len(lines) == model.history_["n_iter"].size
         assert all(name in lines[-1] for name in model.history_)
         assert f"dual_gap {model.dual_gap_:.6g}" in lines[-1]
