@@ -6,7 +6,7 @@ from .model_selection import regularization_path
 from .random_fields import TRWMarginals
 from .structured import StructuredSVM
 
-__version__ = "0.1.0.dev0"
+__version__ = "0.1.0"
 
 __all__ = [
     "AsagaClassifier",
