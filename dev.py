@@ -152,7 +152,7 @@ def lint(args):
         "spelling": ["codespell_lib"],
         # Benchmarks keep the words that their results were measured with.
         "American spelling": ["codespell_lib", "--builtin=en-GB_to_en-US", "--skip=./*/benchmarks"],
-        "phrases": ["tests._english"],
+        "phrases": ["docs._english"],
         "docstrings": ["numpydoc", "lint", *modules],
     }
     failed = [name for name, command in steps.items() if call(python, "-m", *command)]

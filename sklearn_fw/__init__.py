@@ -5,7 +5,7 @@ Subpackages, and the main names of each, are imported at their first use.
 
 import importlib
 
-__version__ = "0.1.0.dev0"
+__version__ = "0.1.0"
 
 _FAMILIES = {
     "linear_model": "AsagaClassifier AsagaRegressor FrankWolfeClassifier FrankWolfeRegressor",
