@@ -212,18 +212,20 @@ def choose_solver(problem):
         return Asaga(), "penalties of groups and your own are for the incremental methods"
     dense, ridge = is_dense(problem), is_ridge(penalty)
     kind, most = ("dense", DENSE) if dense else ("sparse", SPARSE)
-    if ridge and is_wide(problem):
+    by_rows = problem.n_outputs is None and penalty.l2 > 0.0 and sp.issparse(problem.X)
+    # Epochs over CSR rows, however full, cost less than the products of these rows.
+    differ = by_rows and ridge and d > most and _rows_differ(problem)
+    if ridge and not differ and is_wide(problem):
         return NewtonCG(), f"{d} columns, many times the rows: second order by products of rows"
     if problem.n_outputs is None and d <= most:
         return Newton(), f"{d} {kind} columns, at most {most}, and one output: second order"
     if ridge and not problem.loss._is_compiled:
         return NewtonCG(), "a loss of your own, a smooth objective: second order, all rows at once"
-    by_rows = problem.n_outputs is None and penalty.l2 > 0.0 and not dense
-    if ridge and not (by_rows and _rows_differ(problem)):
+    if ridge and not differ:
         outputs = "one output" if problem.n_outputs is None else f"{problem.n_outputs} outputs"
         return NewtonCG(), f"{d} {kind} columns, {outputs} and a smooth objective: second order"
-    if by_rows:
-        return Sdca(), f"{d} sparse columns, more than {most}, and a ridge: dual coordinates"
+    if differ or (by_rows and not dense):
+        return Sdca(), f"{d} columns of CSR rows, more than {most}, and a ridge: dual coordinates"
     if dense:
         return Asaga(), "neither one output of few columns nor a smooth objective"
     return Asaga(), f"{d} sparse columns, more than {most}: incremental"

@@ -359,8 +359,8 @@ def is_dense(problem):
 
 
 # Sweeps of coordinate descent between attempts to solve for the free coefficients at once, which
-# cost as much as many of them.
-SWEEPS = (20, 20, 40, 80, 160, 320, 640, 1280)
+# cost as much as many of them; then a step goes on with what they found.
+SWEEPS = (20, 20, 40, 80, 160)
 # Moves below this share of the longest coefficient are rounding.
 SMALL = 1e-15
 # Share of the predicted decrease that a step must achieve.
