@@ -76,14 +76,14 @@ def marked(found):
 
 
 figure, axes = plt.subplots(2, 2, figsize=(9, 6), layout="constrained")
-pictures = {
+images = {
     "background": background,
     "target": target,
     "relative novelty, in red": marked(relative),
     "plain novelty, in red": marked(plain),
 }
-for ax, (title, picture) in zip(axes.flat, pictures.items()):
-    ax.imshow(picture)
+for ax, (title, image) in zip(axes.flat, images.items()):
+    ax.imshow(image)
     ax.set(title=title, xticks=[], yticks=[])
     if title != "background":
         ax.contour(pasted, [0.5], colors="tab:blue", linewidths=1.2)

@@ -95,8 +95,8 @@ for fit in (exact, trw, loopy, trbp):
 # Ten spins that all depend on each other, for couplings from weak to strong, six random fields
 # each. With weak couplings loopy belief propagation is hard to beat. As they grow it loses its way,
 # and the distribution concentrates on few labelings, which is where oracles are at their best.
-# ``PerturbAndMAPMarginals`` asks the same oracle for best labelings under random perturbations;
-# its marginals are good throughout, but its estimate of log Z is no bound.
+# ``PerturbAndMAPMarginals`` calls the same oracle with random perturbations;
+# its marginals are good throughout, but its estimate of log Z is not a bound.
 
 couplings = [0.25, 0.5, 1, 2, 4, 8]
 methods = {
@@ -138,7 +138,7 @@ axes[0].legend()
 
 
 class ExactlyOn(BaseEstimator):
-    """Best labeling of a chain with a given number of nodes in the second of two states."""
+    """MAP labeling of a chain with a given number of nodes in the second of two states."""
 
     exact = True
 

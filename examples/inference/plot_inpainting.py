@@ -83,7 +83,7 @@ print(f"{joined} of 64 pixels are joined to the digit")
 # %%
 # Twelve holes
 # ------------
-# Grey is uncertainty; above, the digit that was read. Independent pixels look the same in every
+# Gray is uncertainty; above, the digit that was read. Independent pixels look the same in every
 # image, neighbors and the tree continue lines into the hole, and with the digit there are shapes.
 
 rows = {"seen": np.where(mask, 0.0, X_test), **probabilities, "truth": X_test}

@@ -43,9 +43,9 @@ def received(flipped):
 # %%
 # Three factor graphs
 # -------------------
-# Unary factors say what was received, and how much that is worth. Parities are tables of 2 x 2 x 2
-# x 2 x 2 x 2 log-potentials, ``-inf`` where the sum is wrong. Pictures also have areas: a factor on
-# each pair of neighbors says that they are likely to be the same.
+# Unary factors hold the received pixels and their reliability. Parities are tables of 2 x 2 x 2
+# x 2 x 2 x 2 log-potentials, ``-inf`` where the sum is wrong. Images also have areas: a factor on
+# each pair of neighbors makes equal pixels more likely.
 
 black = np.indices((2,) * 6).sum(axis=0) % 2
 TABLES = {parity: np.where(black == parity, 0.0, -np.inf) for parity in (0, 1)}

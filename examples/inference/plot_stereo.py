@@ -54,7 +54,7 @@ labels, value, _ = CutMoves().argmax(scores)
 alone = unary.argmax(axis=-1)
 windows = uniform_filter(unary, (7, 7, 0)).argmax(axis=-1)
 found = labels.reshape(height, width)
-pictures = {
+images = {
     "left image": left,
     "true disparity": disparity,
     f"pixels alone: {np.mean(alone == disparity):.0%} right": alone,
@@ -62,9 +62,9 @@ pictures = {
     f"alpha-expansion: {np.mean(found == disparity):.0%}": found,
 }
 figure, axes = plt.subplots(1, 5, figsize=(14, 2.6), layout="constrained")
-for axis, (title, picture) in zip(axes, pictures.items()):
+for axis, (title, image) in zip(axes, images.items()):
     is_photo = title.startswith("left")
-    axis.imshow(picture, cmap="gray" if is_photo else "magma", vmin=None if is_photo else 0)
+    axis.imshow(image, cmap="gray" if is_photo else "magma", vmin=None if is_photo else 0)
     axis.set_title(title)
     axis.set_axis_off()
 

@@ -87,7 +87,7 @@ figure.colorbar(image, ax=axes, label="coefficient", shrink=0.5)
 # Along the paths
 # ---------------
 # The norm of the coefficients of each question, from strong to weak regularization: the six that
-# matter in color, the others black. Dotted: the solutions of the picture above.
+# matter in color, the others black. Dotted: the solutions of the figure above.
 
 matter = effect.any(axis=1)
 figure, axes = plt.subplots(1, 3, figsize=(11, 4), sharey=True, layout="constrained")

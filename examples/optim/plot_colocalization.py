@@ -56,9 +56,9 @@ def features(frame, box):
 # %%
 # Similar, and near
 # -----------------
-# A ridge regression that tells chosen boxes from the others by their features fits well where the
-# chosen ones are alike: its least error is ``x'Qx`` for the indicator x of the chosen boxes.
-# Edges of the graph join boxes of neighboring frames that are less than a third of the picture
+# A ridge regression that separates chosen boxes from the others by their features fits well where
+# the chosen ones are similar: its least error is ``x'Qx`` for the indicator x of the chosen boxes.
+# Edges of the graph join boxes of neighboring frames that are less than a third of the image
 # apart.
 
 F = np.array([features(frame, box) for frame, here in zip(frames, boxes) for box in here])

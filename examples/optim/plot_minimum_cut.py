@@ -11,7 +11,7 @@ certifies its minimum. Here both find the same segmentation.
 # %%
 # The image
 # -----------
-# Two rectangles say what belongs to the flower and what does not. Each gives a Gaussian of colors.
+# One rectangle lies inside the flower, one outside. Each gives a Gaussian of colors.
 
 import matplotlib.pyplot as plt
 import numpy as np

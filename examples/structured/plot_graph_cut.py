@@ -6,7 +6,7 @@ Image segmentation by graph cuts
 Each photograph becomes a graph of superpixels, a few hundred patches of one color, with edges
 between neighbors. The label of a node is animal or background. `GraphCutModel` adds the scores of
 the nodes, and subtracts a cost for every edge between different labels, which is larger between
-similar patches. The best labeling is a minimum cut.
+similar patches. The MAP labeling is a minimum cut.
 
 The photographs are Weizmann horses if the folder ``SKLEARN_FW_DATA`` contains them, else generated
 animals.

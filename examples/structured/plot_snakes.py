@@ -30,7 +30,7 @@ _, _, X_test, y_test = make_snakes(**DRAW)
 # ------------
 # Features of a node are the colors of the 3 x 3 cells around it. Without edges every cell is
 # judged alone; with a table for each direction neighbors have a say; with the features of both
-# ends on each edge they know which of them comes next.
+# ends on each edge their order is known.
 
 
 def without_edges(graphs):

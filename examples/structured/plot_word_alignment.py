@@ -27,7 +27,7 @@ from sklearn_fw.structured import MatchingModel
 
 
 def invent_sentences(n_pairs=484, n_words=3000, seed=0):
-    """Translations change places, get lost or are free; one of four is spelled alike."""
+    """Translations change places, get lost or are free; one of four has a similar spelling."""
     rng = np.random.default_rng(seed)
     syllables = [a + b for a in "bdfglmnprstv" for b in "aeiou"]
     one, other = (["".join(rng.choice(syllables, 3)) for _ in range(n_words)] for _ in range(2))
@@ -69,7 +69,7 @@ def as_numbers(sentences):
 
 
 def occurrences(sentences):
-    """Words as numbers, and a 0/1 matrix that tells which sentence has which word."""
+    """Words as numbers, and a 0/1 matrix of the words in each sentence."""
     vocabulary, ids = as_numbers(sentences)
     has = np.zeros((len(sentences), len(vocabulary)))
     for row, numbers in zip(has, ids):
