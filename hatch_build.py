@@ -123,10 +123,25 @@ class Stubs:
 
     def texts(self):
         """{path of a stub, relative to the parent of the package: its text}."""
-        return {
+        texts = {
             path.relative_to(self.root.parent).with_suffix(".pyi").as_posix(): self.module(tree)
             for path, tree in self.trees.items()
         }
+        return texts | {f"{self.root.name}/__init__.pyi": self.front()}
+
+    def front(self):
+        """The stub of the package, which imports its names at their first use."""
+        tree = ast.parse((self.root / "__init__.py").read_text(encoding="utf-8"))
+        (families,) = [
+            ast.literal_eval(node.value)
+            for node in tree.body
+            if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "_FAMILIES"
+        ]
+        lines = ["__version__: str"]
+        for family, names in families.items():
+            lines.append(f"from . import {family} as {family}")
+            lines += [f"from .{family} import {name} as {name}" for name in names.split()]
+        return "\n".join([*lines, ""])
 
     def module(self, tree):
         body = []
