@@ -74,7 +74,8 @@ def test_indexing_equals_that_of_an_object_array(lengths, kind, data):
             st.slices(n),
         )
     )
-    positions = np.arange(n)[np.asarray(key, dtype=int) if len_zero(key) else key]
+    is_empty = not isinstance(key, slice) and len(key) == 0
+    positions = np.arange(n)[np.asarray(key, dtype=int) if is_empty else key]
     for selected in (packed[key], packed[key, ...], packed[key].compact()):
         assert isinstance(selected, Packed)
         assert_same_blocks(selected, [blocks[i] for i in positions])
@@ -83,10 +84,6 @@ def test_indexing_equals_that_of_an_object_array(lengths, kind, data):
     compact = packed[key].compact()
     assert compact.offsets[-1] == compact.values.shape[0]
     np.testing.assert_array_equal(compact.index, np.arange(len(positions)))
-
-
-def len_zero(key):
-    return not isinstance(key, slice) and len(key) == 0
 
 
 def test_single_keys(rng):

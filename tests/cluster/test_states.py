@@ -157,12 +157,6 @@ def test_actions_stay_within_candidates(rng):
     assert set(model.action_locations_) <= {1, 2}
 
 
-def changed(rng, **entries):
-    clips = small_clips(rng, n=2)
-    clips[1] |= entries
-    return clips
-
-
 @pytest.mark.parametrize("entries, message", [
     ({"X_action": np.ones((4, 3))}, r"X_action of clips\[1\] must have shape \(n_rows, 2\)"),
     ({"X_state": np.ones((0, 3))}, r"X_state of clips\[1\] must have shape"),
@@ -173,5 +167,7 @@ def changed(rng, **entries):
     ({"more": 1}, r"clips\[1\] must have"),
 ])  # fmt: skip
 def test_refusals_name_the_clip(entries, message, rng):
+    clips = small_clips(rng, n=2)
+    clips[1] |= entries
     with pytest.raises(ValueError, match=message):
-        JointStateActionClustering().fit(changed(rng, **entries))
+        JointStateActionClustering().fit(clips)

@@ -102,13 +102,9 @@ def small_home(tmp_path):
         known = {"log_partition": log_z, "node_marginals": np.column_stack([1 - p, p]).ravel()}
         save_uai(mrf, folder / f"{number}.uai")
         instances[number] = mrf, {k: np.asarray(v).tolist() for k, v in known.items()}
-    write_exact(tmp_path, {str(number): known for number, (_, known) in instances.items()})
+    answers = {str(number): known for number, (_, known) in instances.items()}
+    (folder / "exact.json").write_text(json.dumps(answers))
     return tmp_path, instances
-
-
-def write_exact(home, content):
-    text = content if isinstance(content, str) else json.dumps(content)
-    (home / "mrf" / "cliques" / "exact.json").write_text(text)
 
 
 def assert_exact(mrf, log_partition, marginals):

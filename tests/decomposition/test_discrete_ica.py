@@ -317,15 +317,11 @@ def gain(model, X, new):
     )
 
 
-def short_documents(seed):
-    data = make_topic_corpus(2500, 300, 5, kind="lda", length=6, prior=0.05, random_state=seed)
-    return data.X[:2000], data.X[2000:]
-
-
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:no basis makes", "ignore:the matrices still turned")
 def test_prior_and_smoothing_suit_short_documents():
-    X, new = short_documents(0)
+    X = make_topic_corpus(2500, 300, 5, kind="lda", length=6, prior=0.05, random_state=0).X
+    X, new = X[:2000], X[2000:]
     by_moments = DiscreteICA(5, prior_estimator="tensor", random_state=0).fit(X)
     model = DiscreteICA(5, random_state=0).fit(X)
     assert gain(model, X, new) > gain(by_moments, X, new) + 0.05

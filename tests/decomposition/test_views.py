@@ -40,11 +40,6 @@ def moments_of(X, Y, counts, weight=None, n_batches=1):
     return CrossMoments(Rows(pairs, [weight[p] for p in parts], (X.shape[1], Y.shape[1])), counts)
 
 
-def whitened(moments, K=3):
-    U, values, V = moments.svd(K)
-    return whiten(U[:, :K], values[:K], V[:, :K])
-
-
 def cross_tensors(X, Y, counts):
     """Unbiased third cumulants (x, y, x) and (x, y, y), less the noise of counts."""
     n = len(X)
@@ -78,7 +73,8 @@ def explicit_generalized(X, Y, counts, W, view, p, delta):
 def test_moments_are_those_of_explicit_sums(kind):
     (X, Y), counts = small(kind), COUNTS[kind]
     moments = moments_of(X, Y, counts, n_batches=3)
-    W = whitened(moments)
+    U, values, V = moments.svd(3)
+    W = whiten(U[:, :3], values[:3], V[:, :3])
     expected = [
         W.x @ (tensor @ v) @ W.y.T
         for tensor, side in zip(cross_tensors(X, Y, counts), (W.x, W.y))

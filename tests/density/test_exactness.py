@@ -62,10 +62,6 @@ def differences(function, X, step=1e-5):
     return (up - down) / (2 * step), (far - 2 * d * function(X)) / wide**2
 
 
-def identity(X):
-    return X
-
-
 def polynomial_features(X):
     """Features of ``(x.y / 2 + 1)^2``."""
     root = np.sqrt(0.5)
@@ -79,7 +75,7 @@ def all_subsets(X):
 
 
 FINITE = {
-    "linear": (identity, "linear"),
+    "linear": (lambda X: X, "linear"),
     "polynomial": (polynomial_features, PolynomialKernel(2, gamma=0.5)),
     "all_subsets": (all_subsets, "all_subsets"),
 }

@@ -280,17 +280,13 @@ def labels(n=16):
     return np.repeat([0, 1], n // 2)
 
 
-def rbf(A, B):
-    return np.exp(-0.5 * ((A[:, None] - B) ** 2).sum(axis=2))
-
-
 def of_density():
     student, classifier = density.KernelStudentTDensity, density.KernelStudentTClassifier
     weight = generator(4).uniform(0.5, 2.0, 16)
     data = {"X": points(), "sample_weight": weight}
     few = {"X": points(4), "n_samples": 2, "sample_weight": weight[:4]}
     labeled = {**few, "y": labels(4)}
-    kernel = rbf(points(), points())
+    kernel = np.exp(-0.5 * ((points()[:, None] - points()) ** 2).sum(axis=2))
     of_kernel = {"X": kernel[:4], "diag": np.ones(4)}
     return [
         *function(density.PolynomialKernel, {"gamma": 0.5}, allows=STORED),

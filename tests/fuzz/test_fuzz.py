@@ -13,6 +13,7 @@ from fuzz import calls, cases, corruptions
 from fuzz.run import every_kind
 from fuzz.verdicts import judge
 from fuzz.workers import Worker
+from sklearn_fw.projections import project_l1_ball
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="children are watched by signals")
 N_PARTS = 40  # of the table, which is made by children: tests that fail name the callables
@@ -85,18 +86,12 @@ def hang():
         pass
 
 
-def checked(name):
-    from sklearn_fw.projections import project_l1_ball
-
-    return project_l1_ball(np.ones(3), -1.0) if name == "radius" else None
-
-
 # {fault: (what a callable does with an array, the verdict)}
 FAULTS = {
     "an error that names nothing": (lambda a: a[10], "raw error"),
     "NaN without a word": (lambda a: {"mean": a.sum() * np.nan}, "not finite"),
     "invalid": (lambda a: 1.0, "accepted"),
-    "an error of the package": (lambda a: checked("radius"), "names nothing"),
+    "an error of the package": (lambda a: project_l1_ball(np.ones(3), -1.0), "names nothing"),
     "overflow, seen by numpy alone": (
         lambda a: float(np.float64(1e200) * np.float64(1e200) > 0), "raw warning",
     ),

@@ -20,14 +20,10 @@ from sklearn_fw.gaussian_probability import (
 )
 
 
-def groups(rng, n=40):
-    X = rng.normal(size=(n, 2))
-    return X, (X[:, 0] + 0.5 * rng.normal(size=n) > 0).astype(int)
-
-
 @pytest.mark.slow
 def test_evidence_is_the_probability_of_the_signs(rng):
-    X, y = groups(rng, 6)
+    X = rng.normal(size=(6, 2))
+    y = (X[:, 0] + 0.5 * rng.normal(size=6) > 0).astype(int)
     y[:2] = 0, 1
     kernel = ConstantKernel(2.0) * RBF(1.5)
     classifier = EPProbitClassifier(kernel, optimizer=None, tol=1e-9).fit(X, y)

@@ -33,13 +33,9 @@ def assert_is_answer(scores, labels, value, upper_bound):
 # ---- graph cut ---------------------------------------------------------------------------------
 
 
-def integer_grid(rng, side):
-    scores = ising_grid(rng, side, 400, 500, attractive=True)
-    return PairwiseScores(np.rint(scores.unary), np.rint(scores.pairwise), scores.edges)
-
-
 def test_large_grid_equals_integer_flow_of_scipy(rng):
-    scores = integer_grid(rng, 30)
+    scores = ising_grid(rng, 30, 400, 500, attractive=True)
+    scores = PairwiseScores(np.rint(scores.unary), np.rint(scores.pairwise), scores.edges)
     labels, value, upper_bound = GraphCut().argmax(scores)
     assert_is_answer(scores, labels, value, upper_bound)
     # Score = agreement everywhere - cut, where a cut edge loses twice its coupling.

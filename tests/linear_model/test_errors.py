@@ -34,11 +34,6 @@ def data():
     return X, np.where(z > 0, "b", "a"), z
 
 
-def three():
-    X, _, z = data()
-    return X, np.digitize(z, [-0.5, 0.5])
-
-
 # ---- bad parameters ------------------------------------------------------------------------------
 
 SHARED = [
@@ -110,7 +105,8 @@ def test_parameters_of_sets(params, message):
 
 @pytest.mark.parametrize("solver", ["sag", "lagged_saga"])
 def test_solvers_of_one_output(solver):
-    X, y = three()
+    X, _, z = data()
+    y = np.digitize(z, [-0.5, 0.5])
     with pytest.raises(ValueError, match="one output"):
         AsagaClassifier(solver=solver).fit(X, y)
     AsagaClassifier(solver=solver, multi_class="ovr", tol=0.01, random_state=0).fit(X, y)

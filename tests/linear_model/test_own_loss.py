@@ -219,15 +219,6 @@ def test_auto_takes_what_asks_for_arrays(labels, rng):
 # ---- the border ----------------------------------------------------------------------------------
 
 
-def spoilt(**changes):
-    """A copy of the squared loss with other methods or attributes."""
-    return type("Spoilt", (Squares,), changes)()
-
-
-def lacks_digits(self, y, z):
-    return (z - y) * (1.0 + 1e-3)
-
-
 REFUSED = {
     "no number of samples": ({"value": lambda self, y, z: np.mean((z - y) ** 2)}, "got shape ()"),
     "a mean": (
@@ -240,7 +231,9 @@ REFUSED = {
     "text": ({"value": lambda self, y, z: "x"}, "value of Spoilt returned must hold real numbers"),
     "sign": ({"derivative": lambda self, y, z: y - z}, "is not that of its value"),
     "factor": ({"derivative": lambda self, y, z: 2 * (z - y)}, "is not that of its value"),
-    "small factor": ({"derivative": lacks_digits}, "is not that of its value"),
+    "small factor": (
+        {"derivative": lambda self, y, z: (z - y) * (1.0 + 1e-3)}, "is not that of its value"
+    ),
     "negative": ({"value": lambda self, y, z: (z - y) ** 2 / 2 - 1}, "its value is negative"),
     "not convex": (
         {
@@ -266,7 +259,7 @@ REFUSED = {
 def test_what_contradicts_itself_is_refused(table, changes):
     attributes, message = REFUSED[changes]
     X, y = table
-    loss = spoilt(**attributes)
+    loss = type("Spoilt", (Squares,), attributes)()  # the squared loss, changed
     with pytest.raises(ValueError, match=re.escape(message)):
         AsagaRegressor(loss, alpha=1.0).fit(X, y)
     with pytest.raises(ValueError, match=re.escape(message)):

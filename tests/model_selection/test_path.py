@@ -167,7 +167,10 @@ def test_weights_are_those_of_fits_and_scores():
     for scoring, score in (
         (None, r2_score),
         ("neg_mean_absolute_error", lambda *a, **k: -mean_absolute_error(*a, **k)),
-        (_weighted, lambda t, p, sample_weight: sample_weight.sum()),
+        (
+            lambda model, X, y, sample_weight=None: sample_weight.sum(),
+            lambda t, p, sample_weight: sample_weight.sum(),
+        ),
         (lambda est, A, b: len(b), lambda t, p, sample_weight: len(t)),
     ):
         found = cross_validate_path(model, X, y, scoring=scoring, **options)
@@ -177,10 +180,6 @@ def test_weights_are_those_of_fits_and_scores():
         )
         expected = score(y[test], path.predict(X[test], at=0.1), sample_weight=weight[test])
         assert found.scores[0, 1] == pytest.approx(expected, rel=1e-12)
-
-
-def _weighted(estimator, X, y, sample_weight=None):
-    return sample_weight.sum()
 
 
 def test_groups_keep_together():

@@ -33,11 +33,6 @@ DOMAINS = {
 }
 
 
-def random_objective(rng, size):
-    root = rng.standard_normal((size, max(1, size - int(rng.integers(0, 2)))))
-    return objectives.Quadratic(root @ root.T, 3.0 * rng.standard_normal(size))
-
-
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.filterwarnings("ignore:domain is not a polytope:RuntimeWarning")
 @pytest.mark.parametrize("name", DOMAINS)
@@ -45,7 +40,8 @@ def test_no_gap_is_below_the_error(name, rng):
     """The largest lower bound of a long run is below every value, of other variants too."""
     domain = DOMAINS[name]()
     for variant in ("auto", "pairwise"):
-        objective = random_objective(rng, domain.size)
+        root = rng.standard_normal((domain.size, max(1, domain.size - int(rng.integers(0, 2)))))
+        objective = objectives.Quadratic(root @ root.T, 3.0 * rng.standard_normal(domain.size))
         sure = minimize_frank_wolfe(
             objective, domain, variant="fully_corrective", tol=1e-7, max_iter=400
         )

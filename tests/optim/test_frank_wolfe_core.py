@@ -37,16 +37,12 @@ class Distance:
         return direction @ direction
 
 
-def vertices_of(domain, rng):
-    """Vertices that random gradients meet."""
-    atoms = [domain.lmo(gradient) for gradient in rng.normal(size=(300, domain.size))]
-    return np.array([atom.to_array() for atom in {atom.key: atom for atom in atoms}.values()])
-
-
 @pytest.mark.parametrize("name", DOMAINS)
 def test_projection_onto_the_hull(name, rng):
     domain = DOMAINS[name]
-    vertices, hull = vertices_of(domain, rng), HullProjection(domain)
+    atoms = [domain.lmo(gradient) for gradient in rng.normal(size=(300, domain.size))]
+    vertices = np.array([atom.to_array() for atom in {atom.key: atom for atom in atoms}.values()])
+    hull = HullProjection(domain)
     for _ in range(4):
         p = vertices.mean(axis=0) + rng.normal(size=domain.size)
         z, _ = hull.project(p)

@@ -74,12 +74,6 @@ def test_candidates_equal_their_scores():
         np.testing.assert_allclose(probabilities, softmax(all_scores), rtol=1e-12, atol=0)
 
 
-def log_loss(svm, X, y):
-    """Minus the mean logarithm of the probability of the true labels."""
-    rows = np.concatenate(list(svm.predict_marginals(X)))
-    return -np.log(rows[np.arange(len(rows)), np.concatenate(y)]).mean()
-
-
 def test_temperatures_are_the_most_likely():
     svm, (X, y) = fitted(), sequences(2, n_samples=30)
     words = [np.array(["a", "b", "c"])[t] for t in y]
@@ -88,7 +82,8 @@ def test_temperatures_are_the_most_likely():
     assert best != 1.0
     losses = []
     for svm.temperature_ in (best, 0.9 * best, 1.1 * best, 1.0):
-        losses.append(log_loss(svm, X, y))
+        rows = np.concatenate(list(svm.predict_marginals(X)))
+        losses.append(-np.log(rows[np.arange(len(rows)), np.concatenate(y)]).mean())
     assert min(losses) == losses[0]
     # Samples of weight zero do not count, and candidates have a temperature, too.
     once = svm.calibrate(X[:9], words[:9]).temperature_

@@ -37,11 +37,6 @@ def random_costs(rng, k=5):
     return costs
 
 
-def random_distances(rng, k=5):
-    points = rng.normal(size=(k, 3))
-    return np.linalg.norm(points[:, None] - points, axis=2)
-
-
 def max_excess(costs):
     """Largest difference of two risks where one of them is the least, by linear programs."""
     m, k = costs.shape
@@ -129,7 +124,8 @@ def test_mixed(b, s, within):
 @pytest.mark.parametrize("seed", range(4))
 def test_between_bounds(seed):
     rng = np.random.default_rng(seed)
-    costs = random_distances(rng)
+    points = rng.normal(size=(5, 3))
+    costs = np.linalg.norm(points[:, None] - points, axis=2)
     eps = np.linspace(0.0, costs.max(), 7)
     values = calibration_function(costs, eps, score_space="full")
     assert np.all(
