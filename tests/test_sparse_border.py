@@ -94,14 +94,10 @@ def test_three_axes_are_refused():
         check.sparse(sp.coo_array(np.ones(3)), "X")
 
 
-def with_reserve(matrix):
-    matrix.indices = np.append(matrix.indices, [FAR, 0]).astype("i4")
-    matrix.data = np.append(matrix.data, [np.pi, 1.0])
-    return matrix
-
-
 def test_reserves_behind_the_last_row_are_not_read():
-    X = with_reserve(good())
+    X = good()
+    X.indices = np.append(X.indices, [FAR, 0]).astype("i4")
+    X.data = np.append(X.data, [np.pi, 1.0])
     with pytest.raises(ValueError, match=r"X.indices must name places from 0 to 19"):
         check.sparse(X, "X")
     X.indices[-2] = 0

@@ -62,10 +62,10 @@ def test_real_files_have_these_checksums(name, data_home):
     for file_name, digest in origin.checksums.items():
         folder = data_home / file.split("/")[0]
         if file_name.endswith("joined by number"):
-            parts = [
-                folder / file_name.split("/")[0] / f"{stem}.uai"
-                for stem in by_number(folder, file_name)
-            ]
+            folder /= file_name.split("/")[0]
+            stems = json.loads((folder / "exact.json").read_text(encoding="utf-8"))
+            stems = sorted(stems, key=lambda stem: int(re.search(r"\d+$", stem)[0]))
+            parts = [folder / f"{stem}.uai" for stem in stems]
         else:
             parts = [folder / file_name]
         if all(part.is_file() for part in parts):
@@ -73,9 +73,3 @@ def test_real_files_have_these_checksums(name, data_home):
             assert hashlib.sha256(content).hexdigest() == digest, file_name
             found += 1
     assert found
-
-
-def by_number(folder, file_name):
-    path = folder / file_name.split("/")[0] / "exact.json"
-    stems = json.loads(path.read_text(encoding="utf-8"))
-    return sorted(stems, key=lambda stem: int(re.search(r"\d+$", stem)[0]))

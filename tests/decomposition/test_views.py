@@ -33,13 +33,6 @@ def published(kind, n):
     return make_two_views(n, kind=kind, random_state=0, **options)
 
 
-def moments_of(X, Y, counts, weight=None, n_batches=1):
-    weight = np.ones(len(X)) if weight is None else weight
-    parts = np.array_split(np.arange(len(X)), n_batches)
-    pairs = [(X[p], Y[p]) for p in parts]
-    return CrossMoments(Rows(pairs, [weight[p] for p in parts], (X.shape[1], Y.shape[1])), counts)
-
-
 def cross_tensors(X, Y, counts):
     """Unbiased third cumulants (x, y, x) and (x, y, y), less the noise of counts."""
     n = len(X)
@@ -72,7 +65,9 @@ def explicit_generalized(X, Y, counts, W, view, p, delta):
 @pytest.mark.parametrize("kind", KINDS)
 def test_moments_are_those_of_explicit_sums(kind):
     (X, Y), counts = small(kind), COUNTS[kind]
-    moments = moments_of(X, Y, counts, n_batches=3)
+    parts = np.array_split(np.arange(len(X)), 3)
+    batches, weights = [(X[p], Y[p]) for p in parts], [np.ones(len(p)) for p in parts]
+    moments = CrossMoments(Rows(batches, weights, (X.shape[1], Y.shape[1])), counts)
     U, values, V = moments.svd(3)
     W = whiten(U[:, :3], values[:3], V[:, :3])
     expected = [

@@ -45,13 +45,6 @@ def test_gradients_and_tangents_equal_differences(activation, rng):
         np.testing.assert_allclose(by_inputs[k], (up[1] - down[1]) / (2 * e), rtol=1e-6, atol=1e-7)
 
 
-def run_again(problem_of, X, y, descent, start, t, groups):
-    """Losses after t steps of a run on changed inputs."""
-    problem = problem_of(X)
-    theta = descent.run(problem, start)[t]
-    return groups @ problem.loss(theta)
-
-
 @pytest.mark.parametrize("hidden", [(), (4,), (4, 3)])
 @pytest.mark.parametrize("momentum", [0.0, 0.9])
 @pytest.mark.parametrize("nesterov", [False, True])
@@ -76,7 +69,8 @@ def test_unrolled_equals_differences_of_whole_runs(hidden, momentum, nesterov, r
             up, down = X.copy(), X.copy()
             up[i, j] += e
             down[i, j] -= e
-            pair = [run_again(problem_of, Z, y, descent, start, t, groups) for Z in (up, down)]
+            problems = problem_of(up), problem_of(down)
+            pair = [groups @ p.loss(descent.run(p, start)[t]) for p in problems]
             np.testing.assert_allclose(
                 found[t][:, i, j], (pair[0] - pair[1]) / (2 * e), rtol=1e-4, atol=1e-8
             )

@@ -20,12 +20,6 @@ from sklearn_fw.penalties import Box, GroupLasso
 TABLES = [load_iris, load_wine, load_breast_cancer, load_digits]
 
 
-def sparse_rows(d, n=300):
-    rng = np.random.default_rng(0)
-    X = rng.standard_normal((n, d)) * (rng.random((n, d)) < 5.0 / d)
-    return sp.csr_array(X), np.where(X @ rng.standard_normal(d) + rng.standard_normal(n) > 0, 1, 0)
-
-
 # ---- what is taken -------------------------------------------------------------------------------
 
 
@@ -50,8 +44,10 @@ def sparse_rows(d, n=300):
     ],
 )
 def test_choice(params, d, form, n_classes, expected):
-    X, y = sparse_rows(d)
-    y = y if n_classes == 2 else np.arange(len(y)) % 3
+    rng = np.random.default_rng(0)
+    X = sp.csr_array(rng.standard_normal((300, d)) * (rng.random((300, d)) < 5.0 / d))
+    z = X @ rng.standard_normal(d) + rng.standard_normal(300)
+    y = np.where(z > 0, 1, 0) if n_classes == 2 else np.arange(300) % 3
     model = AsagaClassifier(tol=0.01, max_iter=1000, random_state=0, **params)
     model.fit(X if form is sp.csr_array else X.toarray(), y)
     assert type(model.solver_).__name__ == expected

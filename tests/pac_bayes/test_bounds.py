@@ -23,14 +23,6 @@ TRUTH = {"x_variance": 1.0, "w_norm2": 0.25, "noise_true": 1 / 9}
 SETTING = {**MODEL, **TRUTH, "n_features": 20}
 
 
-def draw(n, rng):
-    """Data of the setting, and the true coefficients."""
-    w = rng.random(20)
-    w *= 0.5 / np.linalg.norm(w)
-    X = rng.normal(size=(n, 20))
-    return X, X @ w + rng.normal(size=n) / 3, w
-
-
 def true_risk(model, w):
     """Expected loss of the posterior, in closed form."""
     squares = np.sum((model.coef_ - w) ** 2) + np.trace(model.covariance_) + 1 / 9
@@ -179,7 +171,10 @@ def test_bounds_fail_rarely(n):
     X_new = rng.normal(size=(2000, 20))
     noise = rng.normal(size=2000) / 3
     for _ in range(500):
-        X, y, w = draw(n, rng)
+        w = rng.random(20)
+        w *= 0.5 / np.linalg.norm(w)
+        X = rng.normal(size=(n, 20))
+        y = X @ w + rng.normal(size=n) / 3
         model = PACBayesLinearRegression(**MODEL, fit_intercept=False, delta=delta).fit(X, y)
         bound = model.risk_bound(**TRUTH)
         assert bound.rigorous

@@ -27,12 +27,6 @@ def standard_error(estimator):
     return estimator.maxima_.std() / np.sqrt(len(estimator.maxima_))
 
 
-def with_forbidden(mrf):
-    unary, tables = [b.copy() for b in mrf.unary], [t.copy() for t in mrf.pairwise]
-    unary[1][0] = tables[0][0, 1] = tables[-1][-1, 0] = -np.inf
-    return PairwiseMRF(unary, mrf.edges, tables, constant=mrf.constant)
-
-
 # ---- the estimate of log Z -----------------------------------------------------------------------
 
 
@@ -74,7 +68,9 @@ def test_conditioning_is_exact_for_independent_variables(rng):
 def test_conditioning_equals_its_definition(forbidden, rng):
     mrf = random_mrf(rng, density=1.0)
     if forbidden:
-        mrf = with_forbidden(mrf)
+        unary, tables = [b.copy() for b in mrf.unary], [t.copy() for t in mrf.pairwise]
+        unary[1][0] = tables[0][0, 1] = tables[-1][-1, 0] = -np.inf
+        mrf = PairwiseMRF(unary, mrf.edges, tables, constant=mrf.constant)
     oracle = OnlyArgmax()
     pm = PerturbAndMAPMarginals(oracle, n_samples=6, random_state=7).fit(mrf)
     noise = np.random.RandomState(7).gumbel(size=(6, mrf.node_start[-1])) - np.euler_gamma

@@ -42,13 +42,6 @@ def assert_same_state(compiled, plain):
         np.testing.assert_allclose(list(one.values()), list(other.values()), **CLOSE)
 
 
-def leave_zero(blocks, rng):
-    """At w = 0 equal losses tie."""
-    labels = rng.integers(blocks.marginals.nodes.shape[1], size=blocks.n_nodes)
-    blocks.step_towards(labels.astype(np.int32), 0.4)
-    blocks.refresh()
-
-
 def order_for(rng, n):
     """Passes in random order, no block twice in a row: rounding would choose the vertex."""
     order = rng.permutation(n)
@@ -74,7 +67,10 @@ def test_visits(name, oracle, step, cache, bounded, rng):
     for blocks in (compiled, plain):
         # Little room, so that tables have to grow.
         blocks.reset(p.lam, capacity=3 if explicit else 0, averaging=True, bounds=bounds)
-        leave_zero(blocks, np.random.default_rng(seed))
+        n_states = blocks.marginals.nodes.shape[1]  # at w = 0 equal losses tie: leave it
+        labels = np.random.default_rng(seed).integers(n_states, size=blocks.n_nodes)
+        blocks.step_towards(labels.astype(np.int32), 0.4)
+        blocks.refresh()
     order = order_for(rng, compiled.n_blocks)
     uniforms = rng.random(len(order))
     assert visit_blocks(compiled, order, uniforms, rules) == len(order)

@@ -204,21 +204,16 @@ def test_optimum_of_the_structured_svm(name, solver, rng):
     pickle.loads(pickle.dumps(svm)).predict(X)
 
 
-def planted(rng, n_samples=8, low=2):
-    """Sentences whose matchings follow from weights that are not known to the learner."""
-    w = np.array([2.0, -1.0, -0.5])
-    X = [rng.normal(size=(*rng.integers(low, 6, size=2), 3)) for _ in range(n_samples)]
-    for x in X:
-        x[:, :, 2] = 1.0
-    return X, [Assignment().argmax(x @ w)[0] for x in X]
-
-
 @pytest.mark.slow
 def test_estimator_checks(rng):
     svm = StructuredSVM(MatchingModel(), solver="bcpfw", C=0.1, tol=1e-4, random_state=0)
     # Matrices of 0 and 1 have no labels that could be text.
     skip = ("string_labels",)
-    results = check_structured_estimator(svm, *planted(rng), skip=skip)
+    X = [rng.normal(size=(*rng.integers(2, 6, size=2), 3)) for _ in range(8)]
+    for x in X:
+        x[:, :, 2] = 1.0
+    y = [Assignment().argmax(x @ [2.0, -1.0, -0.5])[0] for x in X]
+    results = check_structured_estimator(svm, X, y, skip=skip)
     assert results["sample_weight"] == results["grid_search"] == "passed"
 
 

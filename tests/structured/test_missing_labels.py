@@ -27,13 +27,6 @@ DATA = {
 }
 
 
-def case(name):
-    model, data = DATA[name]
-    X, y = data()
-    y = masked(y, 0.4)
-    return model, X, np.ma.stack(y) if name == "label sets" else y
-
-
 # ---- the objective -------------------------------------------------------------------------------
 
 
@@ -41,7 +34,10 @@ def case(name):
 @pytest.mark.parametrize("name", DATA)
 @pytest.mark.parametrize("n_states", [1, 2])
 def test_objective_is_that_of_all_labelings(name, n_states):
-    model, X, y = case(name)
+    model, data = DATA[name]
+    X, y = data()
+    y = masked(y, 0.4)
+    y = np.ma.stack(y) if name == "label sets" else y
     svm = LatentStructuredSVM(
         model, n_states_per_label=n_states, C=1.0, solver="bcpfw", tol=1e-6, random_state=0
     ).fit(X, y)

@@ -58,14 +58,6 @@ def test_a_loss_by_value_alone(rng):
         StructuredSVM("matching", task_loss=max).fit([np.ones((1, 1, 1))], [[(0, 0)]])
 
 
-def returns(change):
-    class Spoiled(TaskLoss):
-        def node_costs(self, truth):
-            return change(1.0 - np.eye(truth.n_states)[truth.states])
-
-    return Spoiled()
-
-
 @pytest.mark.parametrize(
     ("change", "message"),
     [
@@ -81,5 +73,9 @@ def returns(change):
     ],
 )
 def test_what_losses_of_users_return_is_checked(change, message):
+    class Spoiled(TaskLoss):
+        def node_costs(self, truth):
+            return change(1.0 - np.eye(truth.n_states)[truth.states])
+
     with pytest.raises((ValueError, TypeError), match=message):
-        StructuredSVM("chain", task_loss=returns(change), C=1.0).fit([np.eye(3)], [[0, 1, 1]])
+        StructuredSVM("chain", task_loss=Spoiled(), C=1.0).fit([np.eye(3)], [[0, 1, 1]])

@@ -1,8 +1,4 @@
-"""Models of the user with parts: a grid with edge features, kinds of nodes, lines, trees.
-
-Each is a class of a few lines in plain Python; passes are compiled, and everything is compared
-with lists of all outputs.
-"""
+"""Models of the user with parts: a grid with edge features, kinds of nodes, lines, trees."""
 
 import itertools
 
