@@ -73,8 +73,8 @@ VARIANTS = {
 AVERAGED = {
     "X": [sparse_rows], "alpha": ["auto"], "standardize": [True],
     "averaging": ["suffix", "doubling", ("power", 2.0), ("polynomial", 3.0)],
-    "step_size": ["auto", ("shifted", 1.0, 5.0), lambda: lambda t: 1.0 / t],
-    "projection": ["l2_ball", "l1_ball", "box", "nonneg", lambda: lambda c: c.clip(-1.0, 1.0)],
+    "step_size": ["auto", ("shifted", 1.0, 5.0), lambda: shrinking],
+    "projection": ["l2_ball", "l1_ball", "box", "nonneg", lambda: clipped],
     "sampling": ["uniform", "cyclic"], "sample_weight": [None], "fit_intercept": [False],
     "radius": [2.0], "loss": ["huber"], "class_weight": [None, "balanced"],
 }  # fmt: skip
@@ -115,6 +115,14 @@ class Expectile(losses.Loss):
 
     def conjugate(self, y, s):
         return s * y + 0.5 * np.square(s) / np.where(s < 0.0, 2.0, 1.0)
+
+
+def shrinking(t):
+    return 1.0 / t
+
+
+def clipped(coef):
+    return np.clip(coef, -1.0, 1.0)
 
 
 def of_estimators():
