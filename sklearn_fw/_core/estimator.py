@@ -100,4 +100,5 @@ class LabelMixin(ClassifierMixin):
         X : array-like of shape (n_samples, n_features)
             Rows.
         """
-        return self.classes_[np.argmax(self.predict_proba(X), axis=1)]
+        best = np.argmax(self.predict_proba(X), axis=1)  # refuses X before a fit
+        return self.classes_[best]

@@ -218,6 +218,10 @@ class LatentStructuredSVM(StructuredSVM):
     def partial_fit(self):
         raise AttributeError("LatentStructuredSVM has no partial_fit: call fit with all samples")
 
+    @property
+    def predict_proba(self):  # the class of the best pair with a state need not be the likeliest
+        raise AttributeError("LatentStructuredSVM has no predict_proba: use predict_marginals")
+
     # ---- answers ---------------------------------------------------------------------------------
 
     def predict_states(self, X, y=None):

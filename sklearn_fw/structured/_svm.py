@@ -55,7 +55,8 @@ class StructuredSVM(StructuredPredictor, CallbackSupportMixin, Estimator):
         Loss instead of the model's own, which "auto" keeps, see the model: "hamming",
         "hamming_sum", "zero_one", a matrix of costs, or an object of `sklearn_fw.task_losses`.
     class_weight : dict, "balanced" or None, default=None
-        Factors of the losses by true label, in training only; None leaves those of the model.
+        Factors of the losses by true label, hence of the margins, in training only; None leaves
+        those of the model.
     surrogate : {"hinge", "crf", "softmax_margin"}, default="hinge"
         Loss that training minimizes. "hinge" is the maximum over outputs of task loss and margin.
         "crf" is the negative log-likelihood with ``p(y) ~ exp(<w, phi(x, y)>)``, without the task

@@ -240,7 +240,7 @@ def of_svm():
         )
     )
     sparse = {"X": [lambda: words(sp.csr_array)[:3]]}
-    alone = ["decision_function", "predict_relaxed"]
+    by_class = ["decision_function", "predict_proba"]
     answers = [
         "predict", "predict_marginals", "score_samples", "duality_gap", "loss", "n_best",
         "feature_weights", "calibrate", "score",
@@ -257,9 +257,11 @@ def of_svm():
         *found,
         *methods(StructuredSVM, lambda: fitted("chain"), None, OF_THREE, answers,
                  variants=sparse, allows=LABEL),
-        *methods(StructuredSVM, relaxed, None, OF_THREE, alone[1:], variants=sparse),
-        *methods(StructuredSVM, lambda: fitted("multiclass"), None, rows, alone[:1],
+        *methods(StructuredSVM, relaxed, None, OF_THREE, ["predict_relaxed"], variants=sparse),
+        *methods(StructuredSVM, lambda: fitted("multiclass"), None, rows, by_class,
                  variants={"X": [lambda: sp.csr_array(table()[:3])]}),
+        *fitting(StructuredSVM, {"model": "multiclass", **SETTINGS},
+                 weighted(table(), classes()) | {"classes": [0, 1, 2]}, "partial_fit"),
     ]  # fmt: skip
 
 

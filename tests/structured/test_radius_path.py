@@ -138,7 +138,7 @@ def test_ends_are_named():
     assert (path.terminated_by_, len(path.values_)) == ("max_breakpoints", 2)
     assert path.values_[-1] <= path.end_ < np.inf
     assert path.gap_at(path.end_) <= 0.2 * (1 + 1e-9)
-    with pytest.raises(ValueError, match=r"holds from radius = 0 to .*larger radius_max"):
+    with pytest.raises(ValueError, match=r"covers radius = 0 to .*larger radius_max"):
         path.coef_at(1.01 * path.end_)
     with pytest.raises(ValueError, match="must be a number or a vector"):
         path.coef_at([[0.1]])
