@@ -160,8 +160,17 @@ def test_every_page_on_adding_has_a_test_and_is_short():
         assert len(text.splitlines()) <= 140
 
 
+def test_a_cluster_and_files(extra, tmp_path, monkeypatch):
+    extra("distributed", "distributed")
+    monkeypatch.chdir(tmp_path)
+    assert run_page("larger_than_memory.rst")
+
+
 # Pages that a test above runs and checks, and those whose programs need an extra.
-CHECKED = {"memorization.rst", "factor_graphs.rst", "submodular.rst", "seq2seq.rst", *SHOWN}
+CHECKED = {
+    "memorization.rst", "factor_graphs.rst", "submodular.rst", "seq2seq.rst",
+    "larger_than_memory.rst", *SHOWN,
+}  # fmt: skip
 
 
 @pytest.mark.slow

@@ -43,7 +43,7 @@ def strength(value, name):
 
 def between(value, name, least, most):
     """A positive number in a range, as a float."""
-    number, start = positive(value, name), f"{least:g}" if least > 1e-99 else "0 (excluded)"
+    number, start = positive(value, name), f"{least:g}" if least > 1e-200 else "0 (excluded)"
     if not least <= number <= most:
         raise ValueError(f"{name} must be from {start} to {most:g}, got {number:g}")
     return number

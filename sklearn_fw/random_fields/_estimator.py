@@ -181,7 +181,7 @@ class MarginalsEstimator(CallbackSupportMixin, DensityMixin, Estimator):
         learner = self._part("learner")
         if has_categories(X):
             if not check.is_auto(learner.n_states):
-                raise ValueError("n_states must be 'auto' for tables of text or categories")
+                raise ValueError("X holds text or categories, which set n_states: leave 'auto'")
             X, self.categories_ = self._numbered(X)
             learner = clone(learner).set_params(n_states=list(map(len, self.categories_)))
         else:
@@ -252,7 +252,11 @@ class MarginalsEstimator(CallbackSupportMixin, DensityMixin, Estimator):
         """
         check_is_fitted(self)
         rows, last = self._partial_rows(X), self.mrf_.n_variables - 1
-        j = last if column == -1 else self.mrf_._variable(column, "column")
+        j = (
+            last
+            if isinstance(column, int) and column == -1
+            else self.mrf_._variable(column, "column")
+        )
         rows[:, j] = -1
         return self._marginals_of_rows(rows)[:, j, : self.mrf_.n_states[j]]
 

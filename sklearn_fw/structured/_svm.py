@@ -340,7 +340,9 @@ class StructuredSVM(StructuredPredictor, CallbackSupportMixin, Estimator):
         if not earlier:
             if not (classes is None or hasattr(self.model_, "decision_function")):
                 raise ValueError("classes is for class labels: y must hold all labels at first")
-            labels = y if classes is None else np.concatenate([y, classes])
+            labels = (
+                y if classes is None else np.concatenate([y, check.find_labels(classes, "classes")])
+            )
             getattr(self.model_, "initialize", lambda *_: None)(X, labels)
         for name in ("classes_", "n_features_in_", "task_loss_", "state_labels_"):
             if hasattr(self.model_, name):
