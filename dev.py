@@ -28,6 +28,7 @@ ROOT = Path(__file__).resolve().parent
 PROJECT = ROOT / "pyproject.toml"
 KERNELS = ROOT / "sklearn_fw" / "_kernels"
 BENCHMARKS = ROOT / "examples" / "benchmarks"
+PIP = "-m", "pip", "--quiet", "--no-input", "--disable-pip-version-check"
 
 
 def environment(extra, pins=(), folder=".venv", optional=()):
@@ -49,10 +50,8 @@ def environment(extra, pins=(), folder=".venv", optional=()):
         if call(sys.executable, "-m", "venv", "--clear", home):
             sys.exit("dev.py: this Python cannot make virtual environments (see above).")
     say(f'installing ".[{extra}]" into {folder}; the first time takes a minute')
-    pip = [
-        python, "-m", "pip", "install", "--quiet", "--no-input", "--disable-pip-version-check",
-        "--no-compile",  # most modules are never imported, and the others compile then
-    ]  # fmt: skip
+    # Most modules are never imported, and the others compile then.
+    pip = [python, *PIP, "install", "--no-compile"]
     if call(*pip, "--editable", f".[{extra}]", *pins):
         sys.exit("dev.py: pip could not install the package (see above).")
     for package in optional:
@@ -166,7 +165,6 @@ def wheel(args):
     client, python = ROOT / "tests" / "typed_client.py", home / python_of_venv()
     for folder in (dist, home):
         shutil.rmtree(folder, ignore_errors=True)
-    pip = ["-m", "pip", "--quiet", "--no-input", "--disable-pip-version-check"]
     steps = [  # `build` makes the wheel from the sdist, and from the checkout where told to
         (tools, "-m", "build", "--outdir", dist),
         (tools, "-m", "build", "--wheel", "--outdir", dist / "checkout"),
@@ -180,8 +178,8 @@ def wheel(args):
     shutil.rmtree(dist / "checkout")
     mypy = [tools, "-m", "mypy", "--strict", "--python-executable", python, "--cache-dir"]
     steps = {  # in dist, which holds no sklearn_fw to import from
-        "installation": [python, *pip, "install", built],
-        "requirements": [python, *pip, "check"],
+        "installation": [python, *PIP, "install", built],
+        "requirements": [python, *PIP, "check"],
         "demo": [python, "-m", "sklearn_fw"],
         "types": [*mypy, os.devnull, client],
         "client": [python, client],

@@ -70,7 +70,7 @@ LINES_OF_CODE = {
     "inference": 2023,
     "optim": 5814,
     "model_selection": 455,
-    "random_fields": 3279,
+    "random_fields": 3278,
     "structured": 8895,
     "surrogates": 892,
     "linear_model": 1302,

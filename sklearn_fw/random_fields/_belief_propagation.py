@@ -219,9 +219,12 @@ class Propagation(IterativeMethod):
         )
         if upper == -math.inf:
             raise ValueError(NOTHING_ALLOWED)
-        c, is_forest = self.mrf.constant, self.is_forest
-        upper, lower = upper if self.bounds else math.inf, lower if is_forest else -math.inf
-        return Inference(mu, c + estimate, c + upper, c + lower)
+        if not self.is_forest:
+            lower = -math.inf  # what messages prove holds on forests only
+        if not self.bounds:
+            upper = math.inf
+        constant = self.mrf.constant
+        return Inference(mu, constant + estimate, constant + upper, constant + lower)
 
     def set_rho(self, rho):
         """Take other edge weights; the share of each edge in the potentials of nodes stays."""

@@ -80,8 +80,11 @@ class MarginalsEstimator(CallbackSupportMixin, DensityMixin, Estimator):
         """
         raise NotImplementedError
 
-    def _infer_any(self, field, learned=None, tasks=None):
-        """`infer`, by way of a field of pairs where it takes nothing else."""
+    def _infer_any(self, field, learned=None, tasks=None, bounded=True):
+        """`infer`, by way of a field of pairs where it takes nothing else.
+
+        The lower bound is raised only if ``bounded``: marginals of rows do without.
+        """
         known = None if self._finds_allowed else allowed_labeling(field, 0.5)
         name, inferred = f"{type(self).__name__}.infer", field
         if not (self.takes_factors or isinstance(field, PairwiseMRF)):
@@ -93,7 +96,7 @@ class MarginalsEstimator(CallbackSupportMixin, DensityMixin, Estimator):
         inference._check(inferred.theta, name)
         if inferred is not field:
             inference.marginals = from_pairwise(field, merged, inferred, inference.marginals)
-        if inference.lower < inference.log_partition:
+        if bounded and inference.lower < inference.log_partition:
             inference.lower = self._lower_bound(field, inference, known)
         return inference
 
@@ -251,12 +254,8 @@ class MarginalsEstimator(CallbackSupportMixin, DensityMixin, Estimator):
             In the order of the states of the variable, see ``categories_``.
         """
         check_is_fitted(self)
-        rows, last = self._partial_rows(X), self.mrf_.n_variables - 1
-        j = (
-            last
-            if isinstance(column, int) and column == -1
-            else self.mrf_._variable(column, "column")
-        )
+        rows, is_last = self._partial_rows(X), isinstance(column, int) and column == -1
+        j = self.mrf_._variable(self.mrf_.n_variables - 1 if is_last else column, "column")
         rows[:, j] = -1
         return self._marginals_of_rows(rows)[:, j, : self.mrf_.n_states[j]]
 
@@ -275,9 +274,9 @@ class MarginalsEstimator(CallbackSupportMixin, DensityMixin, Estimator):
             have zero.
         """
         check_is_fitted(self)
-        return (
-            self.marginals_.copy() if X is None else self._marginals_of_rows(self._partial_rows(X))
-        )
+        if X is None:
+            return self.marginals_.copy()
+        return self._marginals_of_rows(self._partial_rows(X))
 
     def _marginals_of_rows(self, X):
         def answer(row, rest, inference):
@@ -297,7 +296,7 @@ class MarginalsEstimator(CallbackSupportMixin, DensityMixin, Estimator):
         shape = self.marginals_.shape
         return self._by_rows(X, shape, answer, of_forest if self.sums_forests else None)
 
-    def _by_rows(self, X, shape, answer, of_forest):
+    def _by_rows(self, X, shape, answer, of_forest, bounded=False):
         """An answer of a shape to each row, with one warning for all.
 
         ``answer(row, rest, inference)`` gets the field of the missing entries and its `Inference`,
@@ -318,7 +317,7 @@ class MarginalsEstimator(CallbackSupportMixin, DensityMixin, Estimator):
             if 0 < len(observed) < len(row):
                 rest = mrf.condition(dict(zip(observed.tolist(), row[observed].tolist())))
                 with self._budget():
-                    inference = self._infer_any(rest)
+                    inference = self._infer_any(rest, bounded=bounded)
                 notes.extend(inference.notes[-1:])
             answers[r] = answer(row, rest, inference)
         if notes:
@@ -356,7 +355,7 @@ class MarginalsEstimator(CallbackSupportMixin, DensityMixin, Estimator):
         def of_forest(forest, rows):
             return self.mrf_.constant + forest.log_sums(rows)
 
-        scores[holes] = self._by_rows(X[holes], (), answer, of_forest)
+        scores[holes] = self._by_rows(X[holes], (), answer, of_forest, bounded)
         if bounded:
             return scores - self.log_partition_upper_
         warn(

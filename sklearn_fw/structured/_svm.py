@@ -279,10 +279,14 @@ class StructuredSVM(StructuredPredictor, CallbackSupportMixin, Estimator):
     _seen = None  # samples of all calls of `partial_fit`; empty before the first
 
     @property
+    def _goes_on(self):
+        """Whether a later call starts from this fit."""
+        return self.warm_start or self._seen is not None
+
+    @property
     def _kept(self):
         """Export of the fit to go on from; None where there is none."""
-        goes_on = self.warm_start or self._seen is not None
-        return getattr(self, "_warm", None) if goes_on else None
+        return getattr(self, "_warm", None) if self._goes_on else None
 
     def _fit(self, X, y, sample_weight, classes=None):
         blocks, lam = self._make_blocks(X, y, sample_weight, classes)
@@ -340,9 +344,8 @@ class StructuredSVM(StructuredPredictor, CallbackSupportMixin, Estimator):
         if not earlier:
             if not (classes is None or hasattr(self.model_, "decision_function")):
                 raise ValueError("classes is for class labels: y must hold all labels at first")
-            labels = (
-                y if classes is None else np.concatenate([y, check.find_labels(classes, "classes")])
-            )
+            more = [] if classes is None else [check.find_labels(classes, "classes")]
+            labels = np.concatenate([y, *more]) if more else y
             getattr(self.model_, "initialize", lambda *_: None)(X, labels)
         for name in ("classes_", "n_features_in_", "task_loss_", "state_labels_"):
             if hasattr(self.model_, name):
@@ -437,15 +440,14 @@ class StructuredSVM(StructuredPredictor, CallbackSupportMixin, Estimator):
         }  # fmt: skip
         status = self._set_end(outcome, certified)
         export = getattr(method, "export", blocks.export)
-        goes_on = (self.warm_start or self._seen is not None) and self.solver_.certified
-        self._warm = export() | {"C": self.C_} if goes_on else None
+        self._warm = export() | {"C": self.C_} if self._goes_on and self.solver_.certified else None
         warn_of_oracle(blocks)
         if certified:
             warn_of_budget(self, status, other_help(self, blocks))
 
     def __getstate__(self):
         state = super().__getstate__().copy()
-        if not self.warm_start and self._seen is None:
+        if not self._goes_on:
             state.pop("_warm", None)
         if state.get("dual_coef_") is not None:  # skops stores no dicts with such keys
             state["dual_coef_"] = [(list(a), list(a.values())) for a in state["dual_coef_"]]
