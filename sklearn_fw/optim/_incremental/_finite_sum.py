@@ -230,13 +230,10 @@ class FiniteSum:
         and t is the largest number for which that is finite. An intercept needs slopes with sum
         zero, which its optimum has. Costs two products with X.
         """
-        scores, intercept = self._best_scores(coef, intercept)
-        slopes = scores  # the same memory: n numbers are what a certificate may take
-        losses = self.losses_and_slopes(scores, slopes)
-        total = self.gradient(slopes)
+        intercept, losses, slopes, total, mass = self._at_best_intercept(coef, intercept)
         if not np.isfinite(losses):  # `drive` warns; penalties refuse such points
             return Certificate(losses, losses, losses, coef, intercept, slopes, total)
-        pair = self.pair(coef, intercept, total, slopes.sum(axis=0))
+        pair = self.pair(coef, intercept, total, mass)
         gap = None
         if self.has_dual and pair.scale == 1.0:
             # By Fenchel-Young equality of the losses at their slopes, without cancellation.
@@ -251,6 +248,13 @@ class FiniteSum:
             (losses + pair.value) / self.total_weight, gap, pair.mapping / self.total_weight,
             coef, intercept, slopes, total,
         )  # fmt: skip
+
+    def _at_best_intercept(self, coef, intercept):
+        """Best intercept, losses, their slopes, and the sums of these over rows and of all."""
+        scores, intercept = self._best_scores(coef, intercept)
+        slopes = scores  # the same memory: n numbers are what a certificate may take
+        losses = self.losses_and_slopes(scores, slopes)
+        return intercept, losses, slopes, self.gradient(slopes), slopes.sum(axis=0)
 
     def pair(self, coef, intercept, total, mass, mapping=True):
         """The penalty at a point and at minus the gradient; ``mass`` is that of the intercept."""
@@ -307,15 +311,17 @@ class FiniteSum:
 
     def best_shift(self, scores):
         """What to add to the intercepts to minimize the objective with w fixed."""
+        return self._find_shift(Shifted(self, scores))
+
+    def _find_shift(self, shifted):
         if isinstance(self.loss, MultinomialLogLoss):
-            return self._best_shifts(scores)
+            return self._best_shifts(shifted)
         # The slope grows with the shift: from where both signs are known, between these.
-        loss = self.loss
         shift, below, above, reach = 0.0, -np.inf, np.inf, 0.0
-        stiffness = loss.smoothness * self.total_weight  # the largest that there can be
+        stiffness = self.loss.smoothness * self.total_weight  # the largest that there can be
         last = None
         for trials in range(SHIFTS):
-            slope, size = loss._slope_total(self.y, scores, shift, self.weight)
+            slope, size = shifted.slope(shift)
             if abs(slope) <= 1e-15 * size:
                 return shift
             below, above = (below, shift) if slope > 0.0 else (shift, above)
@@ -334,22 +340,21 @@ class FiniteSum:
         # Where the losses become flat no shift is the best one.
         return 0.0 if np.isinf(above - below) else shift
 
-    def _best_shifts(self, scores):
+    def _best_shifts(self, shifted):
         """The same for one intercept per class: Newton's method, damped as long as it is far."""
-        shift, reach = np.zeros(scores.shape[1]), 1.0
-        value, slopes = self.loss_sum(scores), np.empty_like(scores)
+        shift, reach = np.zeros(self.n_outputs), 1.0
+        value = shifted.loss(shift)
         for _ in range(100):
-            self.losses_and_slopes(scores + shift, slopes)
-            gradient = slopes.sum(axis=0)
+            gradient, mass = shifted.bend(shift)
             steepest = np.abs(gradient).max()
             if steepest <= 1e-15 * self.total_weight:
                 break
-            sizes, axes = np.linalg.eigh(Curvature(self, scores, slopes).mass())
+            sizes, axes = np.linalg.eigh(mass)
             while reach > 1e-8:
                 damped = np.maximum(sizes, 0.0) + steepest / reach
                 move = axes @ (axes.T @ gradient / damped)
                 trial = shift - (move - move.mean())  # equal shifts of all classes change nothing
-                trial_value = self.loss_sum(scores, trial)
+                trial_value = shifted.loss(trial)
                 if trial_value <= value * (1.0 + 1e-14):
                     break
                 reach /= 8.0
@@ -357,6 +362,27 @@ class FiniteSum:
                 break
             shift, value, reach = trial, trial_value, 4.0 * reach
         return shift
+
+
+class Shifted:
+    """Sums over rows as functions of what is added to all scores."""
+
+    def __init__(self, problem, scores):
+        self.problem, self.scores = problem, scores
+
+    def loss(self, shift):
+        return self.problem.loss_sum(self.scores, shift)
+
+    def slope(self, shift):
+        """Sum of the slopes of one output, and of their absolute values."""
+        problem = self.problem
+        return problem.loss._slope_total(problem.y, self.scores, shift, problem.weight)
+
+    def bend(self, shift):
+        """Sums of the slopes of several outputs, and of their derivatives."""
+        slopes = np.empty_like(self.scores)
+        self.problem.losses_and_slopes(self.scores + shift, slopes)
+        return slopes.sum(axis=0), Curvature(self.problem, self.scores, slopes).mass()
 
 
 # Bytes of the dense rows of which outer products are summed at a time.

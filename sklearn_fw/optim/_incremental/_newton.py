@@ -37,35 +37,130 @@ STRAIGHT = 1e-6
 DECREASE, FLATTER, TRIALS = 1e-4, 0.9, 40
 
 
+class LossSums:
+    """Sums over rows at points: arrays of a row per column and one, the last, of intercepts.
+
+    Scores and slopes at the last two points are kept, and scores along the last direction, for the
+    arrays given then: answers depend on the arguments alone.
+    """
+
+    def __init__(self, problem):
+        self.problem = problem
+        self._kept = []  # the last points, with their scores, losses and slopes
+        self._along = None, None
+        self._bent = None, None, None
+
+    def _at(self, point, scores=None):
+        """Scores, losses and slopes at a point."""
+        for known, *found in self._kept:
+            if known is point:
+                return found
+        if scores is None:
+            scores = self.problem.scores(*parted(point, self.problem))
+        slopes = np.empty_like(scores)
+        losses = self.problem.losses_and_slopes(scores, slopes)
+        self._kept = [*self._kept[-1:], (point, scores, losses, slopes)]
+        return scores, losses, slopes
+
+    def evaluate(self, point, before=None, move=None, length=0.0):
+        """Sum of the losses and its gradient at ``point``, which is ``before + length * move``."""
+        if before is not None:
+            scores = self._at(before)[0]
+            self._kept.sort(key=lambda kept: kept[0] is before)  # the other one goes
+            if self._along[0] is not move:
+                self._along = move, self.problem.scores(*parted(move, self.problem))
+            self._at(point, scores + length * self._along[1])
+        _, losses, slopes = self._at(point)
+        return losses, self._gradient(point, slopes)
+
+    def _gradient(self, like, slopes):
+        gradient = np.zeros_like(like)
+        gradient[:-1] = self.problem.gradient(slopes).reshape(like[:-1].shape)
+        if self.problem.fit_intercept:
+            gradient[-1] = slopes.sum(axis=0)
+        return gradient
+
+    def _curvature(self, point, damping):
+        """`Curvature` of the losses plus ``damping`` times the largest that there can be."""
+        if self._bent[0] is not point or self._bent[1] != damping:
+            problem = self.problem
+            scores, _, slopes = self._at(point)
+            curvature = finite_sum.Curvature(problem, scores, slopes)
+            if damping and problem.n_outputs is None:
+                largest = problem.loss.smoothness * problem.weights
+                curvature.rows = curvature.rows + damping * largest
+            self._bent = point, damping, curvature
+        return self._bent[2]
+
+    def bend(self, point, damping, exact, flat=False):
+        """`Bend` of the mean curvature of all outputs; of the largest that there can be if flat."""
+        problem = self.problem
+        h = self._curvature(point, damping).rows
+        if flat:
+            h = np.full_like(h, problem.loss.smoothness)
+        h = h if problem.n_outputs is None else h.mean(axis=1)
+        mass, mean = h.sum(), np.zeros(problem.n_columns)
+        if problem.fit_intercept and mass > 0.0:
+            mean = problem.gradient(h) / mass
+        if exact and problem.n_columns <= COLUMNS:
+            squares = finite_sum.weighted_products(problem, h)
+        else:
+            squares = finite_sum.sums_of_squares(problem.X, h)
+        return Bend(mass, mean if problem.fit_intercept else None, squares)
+
+    def product(self, point, damping, move):
+        """Second derivatives of the losses times ``move``."""
+        changes = self._curvature(point, damping).apply(
+            self.problem.scores(*parted(move, self.problem))
+        )
+        return self._gradient(move, changes)
+
+    @property
+    def stiffness(self):
+        return self.problem.loss.smoothness * self.problem.total_weight
+
+
+class Bend:
+    """Sum of curvatures h_i, h-weighted mean row (None without intercept) and squares of the rows.
+
+    These are a matrix, about the mean if there is one, or the sums of squares of columns.
+    """
+
+    def __init__(self, mass, mean, squares):
+        self.mass, self.mean, self.squares = mass, mean, squares
+
+    def __add__(self, other):
+        mass, squares = self.mass + other.mass, self.squares + other.squares
+        if self.mean is None or not mass > 0.0:
+            return Bend(mass, self.mean, squares)
+        apart = other.mean - self.mean
+        if squares.ndim == 2:
+            squares += (self.mass * other.mass / mass) * np.multiply.outer(apart, apart)
+        return Bend(mass, self.mean + (other.mass / mass) * apart, squares)
+
+
 class Hessian:
     """Second derivatives at a point: products, and the inverse of something like them.
 
     That is the curvature of all outputs on average, of which the diagonal serves for many columns.
-    Points, gradients and moves are arrays of a row per column and one, the last, of intercepts.
     """
 
-    def __init__(self, problem, scores, slopes, ridge, damping=0.0, exact=True):
+    def __init__(self, sums, point, ridge, damping=0.0, exact=True):
         from scipy.linalg.lapack import dpotrf
 
-        self.problem, self.ridge = problem, ridge
-        self.curvature = finite_sum.Curvature(problem, scores, slopes)
-        h = self.curvature.rows
-        if problem.n_outputs is None:
-            # Where losses are straight their largest curvature keeps the steps short.
-            largest = problem.loss.smoothness * problem.weights
-            if h.sum() <= STRAIGHT * largest.sum():
-                damping = max(damping, DAMPED[1])
-            if damping:
-                h = self.curvature.rows = h + damping * largest
-        else:
-            h = h.mean(axis=1)
-        if h.sum() <= 0.0:
-            h = np.full_like(h, problem.loss.smoothness)
-        self.mass, self.factor = h.sum(), None
-        if problem.fit_intercept:
-            self.mean = problem.gradient(h) / self.mass
-        if exact and problem.n_columns <= COLUMNS:
-            matrix = finite_sum.weighted_products(problem, h)
+        self.sums, self.point, self.ridge = sums, point, ridge
+        bend = sums.bend(point, damping, exact)
+        one_output = point.shape[1] == 1
+        # Where losses are straight their largest curvature keeps the steps short.
+        if one_output and damping < DAMPED[1] and bend.mass <= STRAIGHT * sums.stiffness:
+            damping = DAMPED[1]
+            bend = sums.bend(point, damping, exact)
+        if bend.mass <= 0.0:
+            bend = sums.bend(point, damping, exact, flat=True)
+        self.damping, self.mass, self.mean = damping, bend.mass, bend.mean
+        self.factor = None
+        if bend.squares.ndim == 2:
+            matrix = bend.squares
             places = np.diag_indices_from(matrix)
             matrix[places] += ridge
             self.scale = _inverse_root(np.diagonal(matrix))
@@ -73,31 +168,26 @@ class Hessian:
             matrix[places] = 1.0 + 1e-10
             self.factor, info = dpotrf(matrix, lower=1)
             self.factor = None if info else self.factor
-        if self.factor is None:
-            self.scale = _inverse_root(finite_sum.sums_of_squares(problem.X, h) + ridge)
+        else:
+            self.scale = _inverse_root(bend.squares + ridge)
 
     def times(self, v):
-        problem = self.problem
-        changes = self.curvature.apply(problem.scores(*parted(v, problem)))
-        product = np.zeros_like(v)
-        product[:-1] = problem.gradient(changes).reshape(v[:-1].shape)
+        product = self.sums.product(self.point, self.damping, v)
         product[:-1] += self.ridge * v[:-1]
-        if problem.fit_intercept:
-            product[-1] = changes.sum(axis=0)
         return product
 
     def solve_roughly(self, gradient):
         from scipy.linalg.lapack import dpotrs
 
         total, mass = gradient[:-1], gradient[-1]
-        if self.problem.fit_intercept:
+        if self.mean is not None:
             total = total - np.multiply.outer(self.mean, mass)
         part = self.scale[:, None] * total
         if self.factor is not None:
             part, _ = dpotrs(self.factor, part, lower=1)
         step = np.zeros_like(gradient)
         step[:-1] = self.scale[:, None] * part
-        if self.problem.fit_intercept:
+        if self.mean is not None:
             step[-1] = mass / self.mass - self.mean @ step[:-1]
         return step
 
@@ -148,6 +238,7 @@ class NewtonCGRun(SecondOrderRun):
     def __init__(self, problem, settings, **options):
         super().__init__(problem, settings, **options)
         self.ridge = problem.penalty.l2
+        self.sums = getattr(problem, "sums", None) or LossSums(problem)
         self.exact = True  # whether few columns are worth an exact preconditioner
         self._stand_at(*self.engine.point())
 
@@ -155,23 +246,16 @@ class NewtonCGRun(SecondOrderRun):
         self.point = np.empty((self.problem.n_columns + 1, self.problem.n_outputs or 1))
         self.point[:-1] = coef.reshape(len(coef), -1)
         self.point[-1] = intercept
-        self.scores = self.problem.scores(coef, intercept)
-        self.value, self.slopes, self.gradient = self._evaluate(self.point, self.scores)
+        self.value, self.gradient = self._evaluate(self.point)
 
-    def _evaluate(self, point, scores):
-        problem, slopes = self.problem, np.empty_like(scores)
+    def _evaluate(self, point, *way):
+        value, gradient = self.sums.evaluate(point, *way)
         coef, ridge = point[:-1], self.ridge
-        value = problem.losses_and_slopes(scores, slopes) + 0.5 * ridge * np.vdot(coef, coef)
-        gradient = np.zeros_like(point)
-        gradient[:-1] = problem.gradient(slopes).reshape(coef.shape)
         gradient[:-1] += ridge * coef
-        if problem.fit_intercept:
-            gradient[-1] = slopes.sum(axis=0)
-        return value, slopes, gradient
+        return value + 0.5 * ridge * np.vdot(coef, coef), gradient
 
     def step(self):
-        model = self.problem, self.scores, self.slopes, self.ridge, DAMPED[self.damping]
-        hessian = Hessian(*model, self.exact)
+        hessian = Hessian(self.sums, self.point, self.ridge, DAMPED[self.damping], self.exact)
         found = self._search(self._direction(hessian))
         self.damping += -1 if found and self.length > 0.1 else 1
         self.damping = min(max(self.damping, 0), len(DAMPED) - 1)
@@ -208,13 +292,11 @@ class NewtonCGRun(SecondOrderRun):
         slope = np.vdot(self.gradient, move)
         if not slope < 0.0:
             return False
-        along = self.problem.scores(*parted(move, self.problem))
         slack = 1e-14 * abs(self.value)
         below, above, self.length = 0.0, np.inf, 1.0
         for _ in range(TRIALS):
             point = self.point + self.length * move
-            scores = self.scores + self.length * along
-            value, slopes, gradient = self._evaluate(point, scores)
+            value, gradient = self._evaluate(point, self.point, move, self.length)
             if value > self.value + DECREASE * self.length * slope + slack:
                 above = self.length
             elif np.vdot(gradient, move) < FLATTER * slope:
@@ -224,8 +306,7 @@ class NewtonCGRun(SecondOrderRun):
             self.length = 2.0 * below if np.isinf(above) else 0.5 * (below + above)
         if value > self.value + slack:
             return False
-        self.point, self.scores, self.value = point, scores, value
-        self.slopes, self.gradient = slopes, gradient
+        self.point, self.value, self.gradient = point, value, gradient
         self.engine.move_to(*parted(point, self.problem))
         return True
 
@@ -239,7 +320,7 @@ class NewtonCGRun(SecondOrderRun):
         total, mass = self.gradient[:-1], self.gradient[-1]
         gap = np.vdot(total, total) / (2.0 * self.ridge)
         if self.problem.fit_intercept:
-            gap += np.vdot(mass, mass) / max(hessian.curvature.rows.sum(), 1e-300)
+            gap += np.vdot(mass, mass) / max(hessian.mass * self.point.shape[1], 1e-300)
         # Losses are not negative.
         return {"objective": objective, "dual_gap": min(float(gap) / scale, objective)}
 
