@@ -17,6 +17,8 @@ from sklearn.utils import check_random_state as _random_state
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
+from .blocks import refuse_collection
+
 # Largest number of which squares can be summed, and multiplied with weights; one over it is the
 # smallest share that a weight may have.
 LARGEST = 1e100
@@ -447,6 +449,7 @@ def kind(X, name):
     """Refuse what scikit-learn would read as numbers without a word, or hand to unsafe code."""
     if sp.issparse(X):
         return sparse(X, name)
+    refuse_collection(X, name)
     if np.ma.is_masked(X):
         raise ValueError(f"{name} has masked entries: fill them, for instance by {name}.filled(0)")
     columns = getattr(X, "columns", None)

@@ -1,12 +1,12 @@
 """Rows of one view or of two in batches, and sums over them, which is all that moments need."""
 
-import sys
 from functools import reduce
 
 import numpy as np
 import scipy.sparse as sp
 
 from .._core import check
+from .._core.blocks import is_collection, list_of_blocks
 
 
 class Rows:
@@ -62,7 +62,7 @@ class Rows:
 
     def sum(self, function):
         """Sums of what ``function(X, weight)`` returns; Dask batches are summed where Dask runs."""
-        if len(self) and _is_delayed(self.batches[0]):
+        if len(self) and is_collection(self.batches[0]):
             import dask
 
             def term(batch, i):
@@ -115,33 +115,21 @@ def _add(totals, terms):
     return tuple(total + term for total, term in zip(totals, terms))
 
 
-def _is_delayed(batch):
-    module = sys.modules.get("dask.base")
-    return module is not None and module.is_dask_collection(batch)
-
-
 def computed(batch):
-    return batch.compute() if _is_delayed(batch) else batch
+    return batch.compute() if is_collection(batch) else batch
 
 
 def is_batches(X):
     """Whether X is a list of matrices, or a collection of Dask, and no matrix."""
-    if _is_delayed(X):
+    if is_collection(X):
         return True
     if not isinstance(X, list | tuple) or not len(X):
         return False
-    return all(sp.issparse(b) or _is_delayed(b) or getattr(b, "ndim", 0) == 2 for b in X)
+    return all(sp.issparse(b) or is_collection(b) or getattr(b, "ndim", 0) == 2 for b in X)
 
 
 def list_of_batches(X, name):
-    if not _is_delayed(X):
-        return list(X)
-    if not hasattr(X, "to_delayed"):
-        raise TypeError(f"{name} must be a Dask array, or a list of delayed blocks of rows")
-    delayed = X.to_delayed()
-    if getattr(delayed, "ndim", 1) == 2 and delayed.shape[1] > 1:
-        raise ValueError(f"{name} must have one block of columns: {name}.rechunk({{1: -1}})")
-    return list(np.ravel(delayed))
+    return list_of_blocks(X, name) if is_collection(X) else list(X)
 
 
 def rows_of(estimator, views, counts, sample_weight, batch_size):

@@ -15,10 +15,12 @@ from .._core.result import Outcome, Status
 from .._core.threads import count_workers
 from .._core.warnings import warn
 from ..losses import LogLoss, MultinomialLogLoss, resolve_loss
-from ..optim import Asaga, FiniteSum, Seen, Start
+from ..optim import Asaga, FiniteSum, NewtonCG, Seen, Start
 from ..optim._incremental import _minimize_saga as incremental
+from ..optim._incremental._finite_sum import is_ridge
 from ..penalties import resolve_penalty
 from ._alpha import automatic_strength, in_unlike_units
+from ._collections import Collected, Plan
 from ._linear import LinearClassifier, LinearRegressor, Units, only
 from ._path import PathModel, has_strength, param_name, zero_strength
 
@@ -228,6 +230,22 @@ class AsagaModel(PathModel):
         self._choose(problems[0])
         return problems
 
+    def _plan(self, loss, strength, n_outputs=None, *by_class):
+        """How workers make problems of the blocks of a collection."""
+        self._stream = None
+        self.solver_ = incremental.resolve_incremental_solver(self.solver)
+        self.solver_reason_ = "rows stay where they are: second order by sums over blocks"
+        penalty = resolve_penalty(self.penalty, self.l1_ratio).bind(self.n_features_in_)
+        if isinstance(self.solver_, incremental.Auto):
+            self.solver_ = NewtonCG()
+        if not isinstance(self.solver_, NewtonCG) or not is_ridge(penalty) or strength == 0.0:
+            raise ValueError(
+                "collections of Dask are for solver='auto' or 'newton_cg' and a ridge: set "
+                "l1_ratio=0 and a finite C (alpha > 0), or pass arrays"
+            )
+        penalty = penalty.scaled(strength)
+        return Plan(loss, penalty, self.fit_intercept, n_outputs, *by_class)
+
     def _problem(self, X, y, weight, loss, strength, n_outputs=None):
         bound = resolve_penalty(self.penalty, self.l1_ratio).bind(X.shape[1])
         return FiniteSum(
@@ -248,7 +266,7 @@ class AsagaModel(PathModel):
     def _store(self, solved):
         runs, outcomes = zip(*solved, strict=True)
         bests = [run.best for run in runs]
-        self._set_points([(best.coef, best.intercept) for best in bests], runs[0].problem.X.dtype)
+        self._set_points([(best.coef, best.intercept) for best in bests], runs[0].problem.dtype)
         vars(self).update(Outcome.joined(outcomes).attributes())
         self.n_updates_ = sum(run.n_updates for run in runs)
         self.objective_ = only([best.objective for best in bests])
@@ -273,7 +291,7 @@ def _fitting(start, problem):
     if not problem.fit_intercept:
         start = start._replace(intercept=np.zeros(problem.shape[1:]))
     rows = (problem.n_rows, *problem.shape[1:])
-    return start if start.memory.shape == rows else start._replace(memory=None)
+    return start if np.shape(start.memory) == rows else start._replace(memory=None)
 
 
 class AsagaClassifier(LinearClassifier, AsagaModel):
@@ -401,16 +419,32 @@ class AsagaClassifier(LinearClassifier, AsagaModel):
 
     def _make_problems(self, X, y, weight, total_weight=None):
         codes, weight = self._codes(y, weight, is_part=total_weight is not None)
+        loss, strength, n_outputs = self._form()
+        if n_outputs is not None:
+            codes = codes.astype(np.float32)  # exact for labels, half the memory
+            return [self._problem(X, codes, weight, loss, strength, n_outputs)]
+        return self._variants(X, self._signs(codes), weight, loss, strength)
+
+    def _form(self):
+        """The loss, the strength of the penalty and the number of outputs of one problem."""
         loss = resolve_loss(self.loss, "classification", smooth=True)
         # Infinity is a number for this: no penalty.
         infinite = isinstance(self.C, float) and np.isposinf(self.C)
         strength = 0.0 if infinite else 1.0 / check.strength(self.C, "C")
-        n_classes = self.classes_.size
-        if self._is_multinomial(loss, n_classes):
-            loss = MultinomialLogLoss()
-            codes = codes.astype(np.float32)  # exact for labels, half the memory
-            return [self._problem(X, codes, weight, loss, strength, n_outputs=n_classes)]
-        return self._variants(X, self._signs(codes), weight, loss, strength)
+        if self._is_multinomial(loss, self.classes_.size):
+            return MultinomialLogLoss(), strength, self.classes_.size
+        return loss, strength, None
+
+    def _problems_of_collection(self, X, y, sample_weight):
+        found = Collected.of(self, X, y, sample_weight, is_numeric=False)
+        self.classes_ = found.classes
+        self._refuse_few()
+        self._refuse_empty(np.arange(found.classes.size), found.weights)
+        weights = self._with_class_weight(self.classes_, found.weights)
+        loss, strength, n_outputs = self._form()
+        plan = self._plan(loss, strength, n_outputs, self.classes_, weights / found.weights)
+        n_problems = 1 if n_outputs or self.classes_.size == 2 else self.classes_.size
+        return found.problems(plan, n_problems, float(weights.sum()), self.n_features_in_)
 
     def _is_multinomial(self, loss, n_classes):
         if isinstance(loss, MultinomialLogLoss):
@@ -564,6 +598,24 @@ class AsagaRegressor(LinearRegressor, AsagaModel):
             strength = automatic_strength(unit, targets)
         self.alpha_ = strength / total_weight
         return self._variants(X, targets, weight, loss, strength)
+
+    def _problems_of_collection(self, X, y, sample_weight):
+        if isinstance(self.alpha, str) or self.standardize is True:
+            raise ValueError(
+                "collections of Dask need a number as alpha, and standardize=False: choose alpha "
+                "on a part of the rows"
+            )
+        found = Collected.of(self, X, y, sample_weight, is_numeric=True)
+        loss = resolve_loss(self.loss, "regression", smooth=True)
+        n_targets = found.y_shape[0] if found.y_shape else 1
+        self._one_target = not found.y_shape
+        self._units, self.scale_, self.alpha_ = (
+            Units(None, None, np.zeros(n_targets)),
+            None,
+            self.alpha,
+        )
+        plan = self._plan(loss, float(self.alpha) * found.total_weight)
+        return found.problems(plan, n_targets, found.total_weight, self.n_features_in_)
 
     def _stacked(self, points):
         points = [self._units.back(coef, c, k) for k, (coef, c) in enumerate(points)]

@@ -13,6 +13,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
 from .._core import check
+from .._core.blocks import blockwise, is_collection, refuse_collection
 from .._core.budget import time_budget
 from .._core.callbacks import CallbackSupportMixin, FitTasks, with_callbacks
 from .._core.estimator import Estimator, ScoreMixin
@@ -103,13 +104,18 @@ class LinearEstimator(CallbackSupportMixin, Estimator):
             Factors of the losses; where steps are averaged, in units of their mean.
         """
         with time_budget(getattr(self, "time_limit", None)):
-            X, y, weight = self._check(X, y, sample_weight)
-            problems = self._problems(X, y, weight)
+            if is_collection(X):
+                problems = self._problems_of_collection(X, y, sample_weight)
+            else:
+                problems = self._problems(*self._check(X, y, sample_weight))
             n_tasks = len(problems) * (self.max_iter if self._has_passes else 1)
             tasks = FitTasks(self, X, y, max_subtasks=n_tasks, sample_weight=sample_weight)
             self._train(problems, tasks)
             tasks.finish()
         return self
+
+    def _problems_of_collection(self, X, y, sample_weight):
+        refuse_collection(X, "X")
 
     def _check(self, X, y, sample_weight, reset=True):
         X, y = check.data(
@@ -183,13 +189,16 @@ class LinearClassifier(ClassifierMixin, LinearEstimator):
         check_classification_targets(y)
         self.classes_ = check.find_labels(y, "y")
         codes = np.searchsorted(self.classes_, y)
-        if self.classes_.size < 2:
-            only_one = self.classes_.tolist()[0]
-            raise ValueError(f"y has one class, {only_one!r}; a classifier needs at least two")
+        self._refuse_few()
         self._refuse_empty(codes, weight)
         weight = self._with_class_weight(y, weight)
         self._refuse_empty(codes, weight)
         return codes, weight
+
+    def _refuse_few(self):
+        if self.classes_.size < 2:
+            only_one = self.classes_.tolist()[0]
+            raise ValueError(f"y has one class, {only_one!r}; a classifier needs at least two")
 
     def _part_codes(self, y):
         if check.is_named(self.class_weight, "balanced"):
@@ -255,10 +264,9 @@ class LinearClassifier(ClassifierMixin, LinearEstimator):
         return self._signs(codes), weight
 
     def _signs(self, codes):
-        """-1 or +1 for every problem: one against the rest, or the second class of two."""
-        positives = [1] if self.classes_.size == 2 else range(self.classes_.size)
-        return [(2 * (codes == k) - 1).astype(np.float32) for k in positives]
+        return signs(codes, self.classes_.size)
 
+    @blockwise
     def decision_function(self, X):
         """Scores of the classes, of shape (n_samples,) or (n_samples, n_classes).
 
@@ -274,6 +282,7 @@ class LinearClassifier(ClassifierMixin, LinearEstimator):
             return scores.ravel()
         return scores[:, 1] - scores[:, 0] if self.classes_.size == 2 else scores
 
+    @blockwise
     def predict(self, X):
         """Class labels of highest score, of shape (n_samples,).
 
@@ -287,6 +296,7 @@ class LinearClassifier(ClassifierMixin, LinearEstimator):
         return self.classes_[best]
 
     @available_if(has_probabilities)
+    @blockwise
     def predict_proba(self, X):
         """Probabilities of the classes, of shape (n_samples, n_classes); rows sum to one.
 
@@ -301,6 +311,7 @@ class LinearClassifier(ClassifierMixin, LinearEstimator):
         return self._probabilities(self.decision_function(X))
 
     @available_if(has_probabilities)
+    @blockwise
     def predict_log_proba(self, X):
         """Logarithms of `predict_proba`.
 
@@ -349,6 +360,7 @@ class LinearRegressor(ScoreMixin, LinearEstimator):
         coef, intercept = super()._stacked(points)
         return (coef[0], float(intercept[0])) if self._one_target else (coef, intercept)
 
+    @blockwise
     def predict(self, X):
         """Predicted targets, of shape (n_samples,) or (n_samples, n_targets).
 
@@ -364,6 +376,12 @@ class LinearRegressor(ScoreMixin, LinearEstimator):
         tags = super().__sklearn_tags__()
         tags.target_tags.multi_output = True
         return tags
+
+
+def signs(codes, n_classes):
+    """-1 or +1 for every problem: one against the rest, or the second class of two."""
+    positives = [1] if n_classes == 2 else range(n_classes)
+    return [(2 * (codes == k) - 1).astype(np.float32) for k in positives]
 
 
 def only(values):

@@ -64,9 +64,12 @@ class FiniteSum:
     (n_samples,) are the s_i, None for ones; ``n_outputs`` is None unless scores are a matrix.
     """
 
+    sums = None  # where rows are elsewhere, the sums over them
+
     def __init__(self, X, y, loss, penalty, *, weight=None, fit_intercept=False, n_outputs=None):
         loss._check_on(y)
         self.X, self.y, self.loss, self.penalty = X, y, loss, penalty
+        self.dtype = X.dtype
         self.weight, self.fit_intercept = weight, fit_intercept
         self.n_rows, self.n_columns = X.shape
         self.n_outputs = n_outputs

@@ -238,7 +238,7 @@ class NewtonCGRun(SecondOrderRun):
     def __init__(self, problem, settings, **options):
         super().__init__(problem, settings, **options)
         self.ridge = problem.penalty.l2
-        self.sums = getattr(problem, "sums", None) or LossSums(problem)
+        self.sums = problem.sums or LossSums(problem)
         self.exact = True  # whether few columns are worth an exact preconditioner
         self._stand_at(*self.engine.point())
 
@@ -429,7 +429,7 @@ class NewtonCG(Solver):
         check_parameters(self)
         if not finite_sum.is_ridge(problem.penalty):
             raise ValueError("solver='newton_cg' needs a ridge or no penalty: use solver='newton'")
-        for begin in (start_from_sample, start_from_products):
+        for begin in (start_from_sample, start_from_products) if problem.sums is None else ():
             start = start or begin(problem, self, tol=tol, rng=rng)
         return NewtonCGRun(problem, self, tol=tol, rng=rng, start=start)
 

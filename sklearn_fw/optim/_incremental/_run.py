@@ -250,6 +250,8 @@ class Run(IterativeMethod):
     def _row(self, row, certified):
         if "dual_gap" in row:
             row["dual_objective"] = row["objective"] - row["dual_gap"]
+        if self.problem.sums is not None:
+            row |= self.problem.parts.traffic.row()
         return row | {"certified": certified}
 
     @property

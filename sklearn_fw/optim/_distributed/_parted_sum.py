@@ -1,0 +1,125 @@
+"""A finite sum over parts: what solvers need of it are sums at points that this process holds."""
+
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+
+from .._incremental._finite_sum import FiniteSum, Shifted
+from .._incremental._newton import LossSums
+
+
+class Facts(NamedTuple):
+    """What is known of all rows."""
+
+    n_rows: int
+    n_columns: int
+    total_weight: float
+    dtype: np.dtype
+
+
+class PartSums(LossSums):
+    """`LossSums` of one part, and of one of several outputs."""
+
+    def shifted(self, point):
+        return Shifted(self.problem, self._at(point)[0])
+
+    def loss(self, point, shift):
+        return self.shifted(point).loss(shift)
+
+    def slope(self, point, shift):
+        return self.shifted(point).slope(shift)
+
+    def bend_of_shift(self, point, shift):
+        return self.shifted(point).bend(shift)
+
+    def smoothness(self):
+        return self.problem.smoothness
+
+    def zero_loss(self):
+        return self.problem.size * self.problem.total_weight
+
+    def least_weight(self):
+        problem = self.problem
+        return 1.0 if problem.weight is None else problem.weight[problem.active].min(initial=np.inf)
+
+
+class PartedSum(FiniteSum):
+    """``sum_i s_i loss(y_i, <w, x_i> + c) + penalty(w)`` over the rows of `PartSums`.
+
+    For solvers that need sums over rows alone: `NewtonCG`. A round sends a point or a direction of
+    ``n_columns + 1`` numbers per output to every part and gets as many back.
+    """
+
+    def __init__(self, parts, facts, loss, penalty, *, fit_intercept, n_outputs):
+        self.parts, self.loss, self.penalty = parts, loss, penalty
+        self.n_rows, self.n_columns, self.total_weight, self.dtype = facts
+        self.fit_intercept, self.n_outputs = fit_intercept, n_outputs
+        self.active = np.broadcast_to(np.int32(0), self.n_rows)  # a number alone
+        self.sums = self
+
+    # ---- as `LossSums` ---------------------------------------------------------------------------
+
+    def evaluate(self, point, before=None, move=None, length=0.0):
+        return self.parts.sum("evaluate", point, before, move, length)
+
+    def bend(self, point, damping, exact, flat=False):
+        return self.parts.sum("bend", point, damping, exact, flat)
+
+    def product(self, point, damping, move):
+        return self.parts.sum("product", point, damping, move)
+
+    @property
+    def stiffness(self):
+        return self.loss.smoothness * self.total_weight
+
+    # ---- as `FiniteSum` --------------------------------------------------------------------------
+
+    @cached_property
+    def smoothness(self):
+        return max(self.parts.each("smoothness"))
+
+    @cached_property
+    def size(self):
+        return self.parts.sum("zero_loss") / self.total_weight
+
+    def proves_separable(self, objective):
+        return False  # a finite strength has an optimum
+
+    def origin(self):
+        coef = self.resting_point()
+        intercept, losses, *_ = self._at_best_intercept(coef, np.zeros(self.shape[1:]))
+        return coef, intercept, (losses + self.penalty.value(coef)) / self.total_weight
+
+    def _at_best_intercept(self, coef, intercept):
+        point = np.zeros((self.n_columns + 1, self.n_outputs or 1))
+        point[:-1], point[-1] = coef.reshape(point[:-1].shape), intercept
+        if self.fit_intercept:
+            shift = self._find_shift(ShiftedParts(self.parts, point))
+            if self.n_outputs is not None:
+                shift -= np.mean(intercept + shift)
+            ones = np.zeros_like(point)
+            ones[-1] = shift
+            before, point = point, point + ones
+            intercept = intercept + shift
+            losses, gradient = self.evaluate(point, before, ones, 1.0)
+        else:
+            losses, gradient = self.evaluate(point)
+        total, mass = gradient[:-1].reshape(self.shape), gradient[-1].reshape(self.shape[1:])
+        return intercept, losses, None, total, mass
+
+
+class ShiftedParts:
+    """`Shifted` scores of all parts at a point."""
+
+    def __init__(self, parts, point):
+        self.parts, self.point = parts, point
+
+    def loss(self, shift):
+        return self.parts.sum("loss", self.point, shift)
+
+    def slope(self, shift):
+        return self.parts.sum("slope", self.point, shift)
+
+    def bend(self, shift):
+        return self.parts.sum("bend_of_shift", self.point, shift)
