@@ -1,0 +1,219 @@
+"""Linear models on Dask collections: the same fits as on arrays, whatever happens to workers."""
+
+import logging
+import os
+import signal
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.base import clone
+from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris
+from sklearn.preprocessing import scale
+
+from sklearn_fw import AsagaClassifier, AsagaRegressor, KernelStudentTDensity
+from sklearn_fw.linear_model import AveragedSubgradientClassifier
+
+WEIGHTS = np.random.default_rng(0).random(569)
+
+
+@pytest.fixture(scope="module")
+def arrays(extra):
+    extra("distributed", "distributed")
+    return extra("distributed", "dask.array")
+
+
+def blocks(arrays, X, sizes=None):
+    """A Dask array of blocks of these sizes; CSR blocks stay CSR."""
+    import dask
+
+    sizes = sizes or [97] * (X.shape[0] // 97) + [X.shape[0] % 97]
+    ends = np.cumsum(sizes)
+    pieces = [X[end - size : end] for size, end in zip(sizes, ends, strict=True)]
+    made = [dask.delayed(piece) for piece in pieces]
+    shapes = [piece.shape for piece in pieces]
+    return arrays.concatenate([
+        arrays.from_delayed(piece, shape, dtype=X.dtype) for piece, shape in zip(made, shapes)
+    ])  # fmt: skip
+
+
+def cancer():
+    X, y = load_breast_cancer(return_X_y=True)
+    return scale(X), np.array(["bad", "good"])[y]
+
+
+def counts():
+    rng = np.random.default_rng(0)
+    X = sp.random_array((500, 1200), density=0.01, format="csr", rng=rng)
+    return X, np.asarray(X @ rng.standard_normal(1200) > 0).astype(int)
+
+
+def several_targets():
+    X, y = load_diabetes(return_X_y=True)
+    return X, np.column_stack([y, -y, y**2 / 100.0])
+
+
+FITS = {
+    "two classes": (cancer, AsagaClassifier(), {}),
+    "weights": (cancer, AsagaClassifier(class_weight="balanced"), {"sample_weight": WEIGHTS}),
+    "softmax": (lambda: load_iris(return_X_y=True), AsagaClassifier(), {}),
+    "one against the rest": (
+        lambda: load_iris(return_X_y=True), AsagaClassifier("squared_hinge", fit_intercept=False),
+        {},
+    ),
+    "wide CSR": (counts, AsagaClassifier(C=10.0), {}),
+    "float32": (lambda: (cancer()[0].astype(np.float32), cancer()[1]), AsagaClassifier(), {}),
+    "target": (lambda: load_diabetes(return_X_y=True), AsagaRegressor(alpha=0.1), {}),
+    "targets": (several_targets, AsagaRegressor("huber", alpha=0.1), {}),
+}  # fmt: skip
+
+
+def compare(arrays, name):
+    make, model, more = FITS[name]
+    X, y = make()
+    model = clone(model).set_params(tol=1e-10)
+    alone = clone(model).set_params(solver="newton_cg").fit(X, y, **more)
+    collection = blocks(arrays, X)
+    found = clone(model).fit(
+        collection, blocks(arrays, y), **{k: blocks(arrays, v) for k, v in more.items()}
+    )
+    rtol = 1e-3 if X.dtype == np.float32 else 1e-7
+    np.testing.assert_allclose(found.coef_, alone.coef_, rtol=rtol, atol=rtol)
+    np.testing.assert_allclose(found.intercept_, alone.intercept_, rtol=rtol, atol=rtol)
+    assert found.converged_
+    assert found.coef_.dtype == X.dtype
+    assert found.dual_gap_ <= 1e-10 * np.max(found.objective_)
+    predicted = found.predict(collection)
+    assert predicted.shape == y.shape
+    if y.dtype.kind == "f":
+        np.testing.assert_allclose(predicted.compute(), found.predict(X), rtol=1e-9)
+    else:
+        np.testing.assert_array_equal(predicted.compute(), found.predict(X))
+    return found
+
+
+@pytest.mark.parametrize("name", FITS)
+def test_blocks_give_the_fit_of_the_whole_table(arrays, name):
+    compare(arrays, name)
+
+
+@pytest.mark.parametrize("name", ["two classes", "softmax", "targets"])
+def test_workers_give_the_fit_of_the_whole_table(arrays, cluster, name):
+    history = compare(arrays, name).history_
+    rounds, sent = history["n_rounds"], history["n_bytes"]
+    assert np.all(np.diff(rounds) > 0)
+    assert np.all(np.diff(sent) > 0)
+    assert history["part_time"][-1] > 0.0
+
+
+@pytest.mark.parametrize("sizes", [[1, 568], [0, 300, 269], [568, 1], [1] * 9 + [560]])
+def test_small_and_empty_blocks_and_labels_that_blocks_lack(arrays, sizes):
+    X, y = cancer()
+    order = np.argsort(y, kind="stable")  # most blocks hold one class
+    X, y = X[order], y[order]
+    found = AsagaClassifier(tol=1e-10).fit(blocks(arrays, X, sizes), blocks(arrays, y, sizes))
+    alone = AsagaClassifier(tol=1e-10, solver="newton_cg").fit(X, y)
+    np.testing.assert_allclose(found.coef_, alone.coef_, rtol=1e-6, atol=1e-8)
+    shares = found.predict_proba(blocks(arrays, X, sizes))
+    np.testing.assert_allclose(shares.compute(), found.predict_proba(X))
+
+
+def test_data_frames_and_unknown_chunk_sizes(extra):
+    frames = extra("distributed", "dask.dataframe")
+    import pandas as pd
+
+    X, y = cancer()
+    table = pd.DataFrame(X, columns=[f"column {k}" for k in range(X.shape[1])])
+    collection = frames.from_pandas(table, npartitions=4)
+    target = frames.from_pandas(pd.Series(y), npartitions=4)
+    found = AsagaClassifier().fit(collection, target)
+    assert list(found.feature_names_in_) == list(table)
+    np.testing.assert_array_equal(found.predict(collection).compute(), found.predict(table))
+    kept = collection.to_dask_array()  # sizes are NaN
+    assert AsagaClassifier().fit(kept, target.to_dask_array()).score(X, y) > 0.98
+
+
+def test_a_warm_start_goes_on(arrays):
+    X, y = (blocks(arrays, values) for values in cancer())
+    model = AsagaClassifier(tol=1e-10, warm_start=True).fit(X, y)
+    coef, n_iter = model.coef_.copy(), model.n_iter_
+    assert model.fit(X, y).n_iter_ < n_iter
+    np.testing.assert_allclose(model.coef_, coef, rtol=1e-5, atol=1e-8)
+
+
+def with_nan(X):
+    X = X.copy()
+    X[150, 3] = np.nan
+    return X
+
+
+REFUSED = {
+    "block 1 of the collection: Input X contains NaN": (AsagaClassifier(), with_nan, None),
+    "must have the same blocks": (AsagaClassifier(), None, lambda y: [569]),
+    "block 0 of the collection: X has 97 rows and y 96": (
+        AsagaClassifier(), None, lambda y: [96, 98, 97, 97, 97, 84],
+    ),
+    "a ridge: set l1_ratio=0": (AsagaClassifier(l1_ratio=0.5), None, None),
+    "'newton_cg' and a ridge": (AsagaClassifier(solver="sdca"), None, None),
+    "a finite C": (AsagaClassifier(C=np.inf), None, None),
+    "X is a Dask collection, which AsagaClassifier": (AveragedSubgradientClassifier(), None, None),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("message", REFUSED)
+def test_what_is_refused(arrays, message):
+    model, spoil, sizes = REFUSED[message]
+    X, y = cancer()
+    X = X if spoil is None else spoil(X)
+    target = blocks(arrays, y, None if sizes is None else sizes(y))
+    with pytest.raises((TypeError, ValueError), match=message):
+        model.fit(blocks(arrays, X), target)
+
+
+def test_other_estimators_and_plain_targets_are_refused(arrays):
+    X, y = cancer()
+    with pytest.raises(TypeError, match=r"pass X.compute\(\)"):
+        KernelStudentTDensity().fit(blocks(arrays, X))
+    with pytest.raises(TypeError, match="y must be a Dask collection"):
+        AsagaClassifier().fit(blocks(arrays, X), y)
+    with pytest.raises(ValueError, match="y has one class"):
+        AsagaClassifier().fit(blocks(arrays, X), blocks(arrays, np.zeros(569)))
+
+
+class KillLater(logging.Handler):
+    """Ends a process when the third line of a fit is logged."""
+
+    def __init__(self, victim):
+        super().__init__()
+        self.victim, self.n_lines = victim, 0
+
+    def emit(self, record):
+        self.n_lines += 1
+        if self.n_lines == 3:
+            os.kill(self.victim, signal.SIGKILL)
+
+
+def test_a_worker_that_is_killed_changes_nothing(extra, arrays):
+    """Its blocks are made again elsewhere, and answers depend on the data and the point alone."""
+    distributed = extra("distributed", "distributed")
+    rng = arrays.random.RandomState(0)
+    X = rng.standard_normal((6000, 30), chunks=(1000, -1))
+    y = (X[:, 0] + rng.standard_normal(6000, chunks=1000) > 0).astype(int)
+    model = AsagaClassifier(tol=1e-10, verbose=1)
+    alone = clone(model).fit(X, y)
+    with (
+        distributed.LocalCluster(
+            n_workers=2, threads_per_worker=1, host="127.0.0.1", dashboard_address=None
+        ) as local,
+        distributed.Client(local) as client,
+    ):
+        killer = KillLater(next(iter(client.run(os.getpid).values())))
+        logger = logging.getLogger("sklearn_fw")
+        logger.addHandler(killer)
+        try:
+            found = clone(model).fit(X, y)
+        finally:
+            logger.removeHandler(killer)
+    assert killer.n_lines > 3
+    assert found.converged_
+    np.testing.assert_allclose(found.coef_, alone.coef_, rtol=1e-9)
