@@ -1,5 +1,7 @@
 """The strength of a penalty where none is given, by generalized or K-fold cross-validation."""
 
+from typing import NamedTuple
+
 import numpy as np
 import scipy.sparse as sp
 
@@ -55,18 +57,27 @@ def automatic_strength(problem, targets):
         return (strength_by_folds(problem, targets) if has_strength(penalty) else None) or default
     if penalty.l2 == 0.0:
         return default
-    unit = problem.loss.smoothness / penalty.l2
     few = problem.n_columns <= (SPARSE if sp.issparse(problem.X) else DENSE)
-    strength = _by_validation(problem, targets) if few else float(_variances(problem).sum())
-    # Columns without any variance have no need of a penalty.
-    return unit * strength if strength > 0.0 else default
+    if few:
+        strength = ridge_of_least_error(Moments.of(problem, targets))
+    else:
+        strength = float(_variances(problem).sum())
+    return of_loss(problem.loss, penalty, strength) or default
+
+
+def of_loss(loss, penalty, strength):
+    """Strength for a loss, from that for the squared loss and a sum of squares."""
+    return loss.smoothness / penalty.l2 * strength
 
 
 def in_unlike_units(problem):
     """Whether columns of a dense table have scales that one ridge does not suit."""
     if sp.issparse(problem.X) or not sums.is_ridge(problem.penalty):
         return False
-    variances = _variances(problem)
+    return unlike(_variances(problem))
+
+
+def unlike(variances):
     variances = variances[variances > 0.0]
     return variances.size > 0 and variances.max() > UNLIKE_UNITS**2 * variances.min()
 
@@ -74,11 +85,46 @@ def in_unlike_units(problem):
 # ---- ridge ---------------------------------------------------------------------------------------
 
 
-def _by_validation(problem, targets):
-    weight, center = problem.weights, problem.fit_intercept
-    matrix = sums.weighted_products(problem, weight)
+class Moments(NamedTuple):
+    """Sums over rows in which a ridge is chosen."""
+
+    matrix: np.ndarray  # of products of columns, centered where there is an intercept
+    means: np.ndarray  # of the columns
+    total_weight: float
+    n_rows: float  # independent ones
+    center: bool  # whether an intercept takes a degree of freedom
+    wholes: list  # of squared targets, centered in the same way
+    alongs: list  # of products of columns and targets
+
+    @classmethod
+    def of(cls, problem, targets):
+        weight, center = problem.weights, problem.fit_intercept
+        wholes, alongs = [], []
+        for y in targets:
+            residual = y - (weight @ y / problem.total_weight if center else 0.0)
+            whole, along = moments_of_target(problem, residual, problem.column_means)
+            wholes.append(whole)
+            alongs.append(along)
+        return cls(
+            sums.weighted_products(problem, weight), problem.column_means, problem.total_weight,
+            independent_rows(problem, targets), center, wholes, alongs,
+        )  # fmt: skip
+
+
+def moments_of_target(problem, residual, means):
+    """Sums of the squares of a target, and of its products with columns."""
+    weight = problem.weights
+    along = problem.gradient(weight * residual)
+    if problem.fit_intercept:
+        along = along - means * (weight @ residual)
+    return weight @ np.square(residual), along
+
+
+def ridge_of_least_error(moments):
+    """Strength of least generalized cross-validation error."""
+    matrix = moments.matrix
     variances = np.diagonal(matrix)
-    constant = np.square(CONSTANT * problem.column_means) * problem.total_weight
+    constant = np.square(CONSTANT * moments.means) * moments.total_weight
     variances = variances[variances > constant]
     if not variances.size:
         return 0.0
@@ -86,30 +132,25 @@ def _by_validation(problem, targets):
     least, most = LEAST * variances.min(), MOST * sizes.max()
     strengths = np.geomspace(least, most, 1 + int(DENSITY * np.log10(most / least)))
     shrunk = sizes / (sizes + strengths[:, None])
-    n_rows = _independent_rows(problem, weight, targets)
-    left = n_rows - center - shrunk.sum(axis=1)
-    allowed = left >= (1.0 - MOST_FREE) * n_rows
+    left = moments.n_rows - moments.center - shrunk.sum(axis=1)
+    allowed = left >= (1.0 - MOST_FREE) * moments.n_rows
     allowed[-1] = True
     errors = np.zeros(strengths.size)
-    for y in targets:
-        residual = y - (weight @ y / problem.total_weight if center else 0.0)
-        whole = weight @ np.square(residual)
+    for whole, along in zip(moments.wholes, moments.alongs, strict=True):
         if not whole > 0.0:
             continue
-        along = axes.T @ problem.gradient(weight * residual)
-        if center:
-            along -= (axes.T @ problem.column_means) * (weight @ residual)
+        along = axes.T @ along
         coef = along / (sizes + strengths[:, None])
         error = whole - 2.0 * coef @ along + np.square(coef) @ sizes
         errors += np.maximum(error / whole, ROUNDING)
-    exact = errors[0] <= 2.0 * ROUNDING * len(targets)
+    exact = errors[0] <= 2.0 * ROUNDING * len(moments.wholes)
     errors[~allowed] = np.inf
     errors[allowed] /= np.square(np.maximum(left[allowed], 1e-9))
     # Of equal ones the strongest.
     best = np.flatnonzero(errors <= (1.0 + EQUAL) * errors.min())[-1]
     if best == 0 and not exact:
         warn(
-            f"alpha='auto' takes {least / problem.total_weight:.3g}, the smallest candidate: "
+            f"alpha='auto' takes {least / moments.total_weight:.3g}, the smallest candidate: "
             f"columns of X depend on each other almost exactly; leave some out or set alpha"
         )
     return float(strengths[best])
@@ -142,10 +183,12 @@ def _copies(problem, targets):
     return np.where(varies, starts.size + np.arange(used.size), group), varies
 
 
-def _independent_rows(problem, weight, targets):
+def independent_rows(problem, targets):
     """Number of rows, where copies count as one and a row in no set of copies as its weight."""
+    if not problem.active.size:
+        return 0.0
     copy, varies = _copies(problem, targets)
-    alone = weight[problem.active][varies]
+    alone = problem.weights[problem.active][varies]
     return np.unique(copy[~varies]).size + max(float(alone.sum()), alone.size)
 
 

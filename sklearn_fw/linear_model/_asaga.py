@@ -19,8 +19,8 @@ from ..optim import Asaga, FiniteSum, NewtonCG, Seen, Start
 from ..optim._incremental import _minimize_saga as incremental
 from ..optim._incremental._finite_sum import is_ridge
 from ..penalties import resolve_penalty
-from ._alpha import automatic_strength, in_unlike_units
-from ._collections import Collected, Plan
+from ._alpha import ALPHA, automatic_strength, in_unlike_units, of_loss
+from ._collections import Collected, Columns, Plan, problems_of
 from ._linear import LinearClassifier, LinearRegressor, Units, only
 from ._path import PathModel, has_strength, param_name, zero_strength
 
@@ -230,7 +230,7 @@ class AsagaModel(PathModel):
         self._choose(problems[0])
         return problems
 
-    def _plan(self, loss, strength, n_outputs=None, *by_class):
+    def _plan(self, loss, strength, n_outputs=None):
         """How workers make problems of the blocks of a collection."""
         self._stream = None
         self.solver_ = incremental.resolve_incremental_solver(self.solver)
@@ -238,13 +238,13 @@ class AsagaModel(PathModel):
         penalty = resolve_penalty(self.penalty, self.l1_ratio).bind(self.n_features_in_)
         if isinstance(self.solver_, incremental.Auto):
             self.solver_ = NewtonCG()
-        if not isinstance(self.solver_, NewtonCG) or not is_ridge(penalty) or strength == 0.0:
+        if not isinstance(self.solver_, NewtonCG) or not is_ridge(penalty) or not strength:
             raise ValueError(
                 "collections of Dask are for solver='auto' or 'newton_cg' and a ridge: set "
                 "l1_ratio=0 and a finite C (alpha > 0), or pass arrays"
             )
         penalty = penalty.scaled(strength)
-        return Plan(loss, penalty, self.fit_intercept, n_outputs, *by_class)
+        return Plan(loss, penalty, self.fit_intercept, n_outputs)
 
     def _problem(self, X, y, weight, loss, strength, n_outputs=None):
         bound = resolve_penalty(self.penalty, self.l1_ratio).bind(X.shape[1])
@@ -394,6 +394,11 @@ class AsagaClassifier(LinearClassifier, AsagaModel):
     thread keeps copies of the most frequent columns and its own part of the sum of the memory, so
     that no addition needs to be atomic, as those of the papers are.
 
+    `fit` takes collections of Dask, too (arrays of dense or CSR blocks, data frames), for a ridge:
+    "newton_cg" by sums over blocks, which stay with the workers. ``history_`` has the columns
+    "n_rounds", "n_bytes" and "part_time", the seconds of the slowest blocks. Predictions for a
+    collection are Dask arrays.
+
     References
     ----------
     .. [1] R. Leblond, F. Pedregosa, S. Lacoste-Julien, "ASAGA: asynchronous parallel SAGA",
@@ -442,9 +447,11 @@ class AsagaClassifier(LinearClassifier, AsagaModel):
         self._refuse_empty(np.arange(found.classes.size), found.weights)
         weights = self._with_class_weight(self.classes_, found.weights)
         loss, strength, n_outputs = self._form()
-        plan = self._plan(loss, strength, n_outputs, self.classes_, weights / found.weights)
+        plan = self._plan(loss, strength, n_outputs)
+        plan = plan._replace(classes=self.classes_, factors=weights / found.weights)
         n_problems = 1 if n_outputs or self.classes_.size == 2 else self.classes_.size
-        return found.problems(plan, n_problems, float(weights.sum()), self.n_features_in_)
+        facts = found.facts(self.n_features_in_, float(weights.sum()))
+        return problems_of(found.rows(plan), plan, facts, n_problems)
 
     def _is_multinomial(self, loss, n_classes):
         if isinstance(loss, MultinomialLogLoss):
@@ -552,6 +559,8 @@ class AsagaRegressor(LinearRegressor, AsagaModel):
     Notes
     -----
     More than 13 parameters: the units of columns are a choice of their own, next to the solver's.
+    `fit` takes collections of Dask, as `AsagaClassifier` does; copied rows then count as one row
+    within blocks only.
 
     References
     ----------
@@ -600,22 +609,31 @@ class AsagaRegressor(LinearRegressor, AsagaModel):
         return self._variants(X, targets, weight, loss, strength)
 
     def _problems_of_collection(self, X, y, sample_weight):
-        if isinstance(self.alpha, str) or self.standardize is True:
-            raise ValueError(
-                "collections of Dask need a number as alpha, and standardize=False: choose alpha "
-                "on a part of the rows"
-            )
         found = Collected.of(self, X, y, sample_weight, is_numeric=True)
-        loss = resolve_loss(self.loss, "regression", smooth=True)
-        n_targets = found.y_shape[0] if found.y_shape else 1
         self._one_target = not found.y_shape
-        self._units, self.scale_, self.alpha_ = (
-            Units(None, None, np.zeros(n_targets)),
-            None,
-            self.alpha,
-        )
-        plan = self._plan(loss, float(self.alpha) * found.total_weight)
-        return found.problems(plan, n_targets, found.total_weight, self.n_features_in_)
+        n_targets = 1 if self._one_target else found.y_shape[0]
+        loss = resolve_loss(self.loss, "regression", smooth=True)
+        plan, facts = self._plan(loss, 1.0), found.facts(self.n_features_in_)
+        rows = found.rows(plan)
+        is_auto, standardizes = isinstance(self.alpha, str), self.standardize
+        columns = None
+        if is_auto or standardizes is True:
+            columns = Columns(rows, facts, self.fit_intercept)
+        if isinstance(standardizes, str):
+            standardizes = is_auto and columns.in_unlike_units
+        self._units = Units(None, None, np.zeros(n_targets))
+        if standardizes:
+            self._units = columns.units(n_targets)
+            rows = found.rows(plan._replace(units=self._units))
+            columns = Columns(rows, facts, self.fit_intercept)
+        self.scale_ = self._units.scale
+        if is_auto:
+            strength = of_loss(loss, plan.penalty, columns.strength())
+            self.alpha_ = strength / facts.total_weight or ALPHA
+        else:
+            self.alpha_ = float(self.alpha)
+        penalty = plan.penalty.scaled(self.alpha_ * facts.total_weight)
+        return problems_of(rows, plan._replace(penalty=penalty), facts, n_targets)
 
     def _stacked(self, points):
         points = [self._units.back(coef, c, k) for k, (coef, c) in enumerate(points)]

@@ -3,13 +3,24 @@
 from typing import NamedTuple
 
 import numpy as np
+import scipy.sparse as sp
 
 from .._core import check
 from .._core.blocks import list_of_blocks, note_columns
 from ..optim import ROWS, FiniteSum, check_rows
 from ..optim._distributed._parted_sum import Facts, PartedSum, PartSums
 from ..optim._distributed._parts import make_parts
-from ._linear import signs
+from ._alpha import (
+    CONSTANT,
+    DENSE,
+    SPARSE,
+    Moments,
+    independent_rows,
+    moments_of_target,
+    ridge_of_least_error,
+    unlike,
+)
+from ._linear import Units, signs
 
 
 class Plan(NamedTuple):
@@ -19,6 +30,7 @@ class Plan(NamedTuple):
     penalty: object
     fit_intercept: bool
     n_outputs: int | None
+    units: Units | None = None
     classes: np.ndarray | None = None
     factors: np.ndarray | None = None  # of the weights, by class
 
@@ -52,7 +64,8 @@ class Block:
         return np.bincount(codes, weights=self.weight, minlength=classes.size).astype(float)
 
     def problems(self, plan):
-        y, weight = self.y, self.weight
+        X, y, weight = self.X, self.y, self.weight
+        X = X if plan.units is None or not len(y) else plan.units.rows(X)
         if plan.classes is None:
             targets = y.reshape(len(y), -1).T
         else:
@@ -64,7 +77,7 @@ class Block:
                 targets = signs(codes, plan.classes.size)
         return PartRows([
             FiniteSum(
-                self.X, np.ascontiguousarray(target), plan.loss, plan.penalty, weight=weight,
+                X, np.ascontiguousarray(target), plan.loss, plan.penalty, weight=weight,
                 fit_intercept=plan.fit_intercept, n_outputs=plan.n_outputs,
             )
             for target in targets
@@ -72,11 +85,72 @@ class Block:
 
 
 class PartRows:
+    """Problems of one block, one for each output, and the sums in which ``alpha`` is chosen."""
+
     def __init__(self, problems):
         self.problems = problems
 
     def output(self, k):
         return PartSums(self.problems[k])
+
+    def is_sparse(self):
+        return sp.issparse(self.problems[0].X)
+
+    def columns(self, few):
+        problem = self.problems[0]
+        return PartSums(problem).bend_of(problem.weights, few)
+
+    def targets(self):
+        weight = self.problems[0].weights
+        return np.array([weight @ problem.y for problem in self.problems])
+
+    def moments(self, means, y_means):
+        rows = independent_rows(self.problems[0], [problem.y for problem in self.problems])
+        pairs = [
+            moments_of_target(problem, problem.y - y_mean, means)
+            for problem, y_mean in zip(self.problems, y_means, strict=True)
+        ]
+        return rows, *map(np.array, zip(*pairs, strict=True))
+
+
+class Columns:
+    """Means and variances of the columns of a collection, and what is chosen by them."""
+
+    def __init__(self, rows, facts, fit_intercept):
+        self.rows, self.facts, self.center = rows, facts, fit_intercept
+        self.is_sparse = all(rows.each("is_sparse"))
+        self.few = facts.n_columns <= (SPARSE if self.is_sparse else DENSE)
+        bend, total = rows.sum("columns", self.few), facts.total_weight
+        self.means = bend.mean if fit_intercept else np.zeros(facts.n_columns)
+        self.matrix = bend.squares if self.few else None
+        # About the means of dense columns, about zero of sparse ones.
+        if self.few:
+            variances = np.diagonal(bend.squares) / total
+            self.variances = variances + np.square(self.means) * self.is_sparse
+        else:
+            variances = bend.squares / total
+            self.variances = np.maximum(variances - np.square(self.means) * (not self.is_sparse), 0)
+
+    @property
+    def in_unlike_units(self):
+        return not self.is_sparse and unlike(self.variances)
+
+    def units(self, n_targets):
+        center = None if self.is_sparse else self.means
+        least = 0.0 if self.is_sparse else CONSTANT * np.abs(center)
+        scale = np.sqrt(self.variances)
+        return Units(center, np.where(scale > least, scale, 1.0), np.zeros(n_targets))
+
+    def strength(self):
+        """Of a ridge, for the squared loss; copies are found within blocks only."""
+        if not self.few:
+            return float(self.variances.sum())
+        total = self.facts.total_weight
+        y_means = self.rows.sum("targets") / total * self.center
+        n_rows, wholes, alongs = self.rows.sum("moments", self.means, y_means)
+        return ridge_of_least_error(
+            Moments(self.matrix, self.means, total, n_rows, self.center, wholes, alongs)
+        )
 
 
 class Collected(NamedTuple):
@@ -121,11 +195,17 @@ class Collected(NamedTuple):
             blocks, n_rows, sum(totals), np.result_type(*dtypes), classes, weights, y_shapes[0]
         )
 
-    def problems(self, plan, n_problems, total_weight, n_columns):
-        facts = Facts(self.n_rows, n_columns, total_weight, self.dtype)
-        rows = self.blocks.chosen("problems", plan)
-        settings = {"fit_intercept": plan.fit_intercept, "n_outputs": plan.n_outputs}
-        return [
-            PartedSum(rows.chosen("output", k), facts, plan.loss, plan.penalty, **settings)
-            for k in range(n_problems)
-        ]
+    def facts(self, n_columns, total_weight=None):
+        total_weight = self.total_weight if total_weight is None else total_weight
+        return Facts(self.n_rows, n_columns, total_weight, self.dtype)
+
+    def rows(self, plan):
+        return self.blocks.chosen("problems", plan)
+
+
+def problems_of(rows, plan, facts, n_problems):
+    settings = {"fit_intercept": plan.fit_intercept, "n_outputs": plan.n_outputs}
+    return [
+        PartedSum(rows.chosen("output", k), facts, plan.loss, plan.penalty, **settings)
+        for k in range(n_problems)
+    ]

@@ -53,6 +53,17 @@ def several_targets():
     return X, np.column_stack([y, -y, y**2 / 100.0])
 
 
+def unlike_units():
+    X, y = load_diabetes(return_X_y=True)
+    return X * np.append(1e5, np.ones(9)), y
+
+
+def wide():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((200, 1100))
+    return X, X @ rng.standard_normal(1100)
+
+
 FITS = {
     "two classes": (cancer, AsagaClassifier(), {}),
     "weights": (cancer, AsagaClassifier(class_weight="balanced"), {"sample_weight": WEIGHTS}),
@@ -65,6 +76,9 @@ FITS = {
     "float32": (lambda: (cancer()[0].astype(np.float32), cancer()[1]), AsagaClassifier(), {}),
     "target": (lambda: load_diabetes(return_X_y=True), AsagaRegressor(alpha=0.1), {}),
     "targets": (several_targets, AsagaRegressor("huber", alpha=0.1), {}),
+    "alpha": (several_targets, AsagaRegressor(), {}),
+    "alpha and units": (unlike_units, AsagaRegressor(), {}),
+    "alpha of many columns": (wide, AsagaRegressor(), {}),
 }  # fmt: skip
 
 
@@ -80,6 +94,8 @@ def compare(arrays, name):
     rtol = 1e-3 if X.dtype == np.float32 else 1e-7
     np.testing.assert_allclose(found.coef_, alone.coef_, rtol=rtol, atol=rtol)
     np.testing.assert_allclose(found.intercept_, alone.intercept_, rtol=rtol, atol=rtol)
+    if hasattr(alone, "alpha_"):
+        assert found.alpha_ == pytest.approx(alone.alpha_)
     assert found.converged_
     assert found.coef_.dtype == X.dtype
     assert found.dual_gap_ <= 1e-10 * np.max(found.objective_)
@@ -130,7 +146,8 @@ def test_data_frames_and_unknown_chunk_sizes(extra):
     assert list(found.feature_names_in_) == list(table)
     np.testing.assert_array_equal(found.predict(collection).compute(), found.predict(table))
     kept = collection.to_dask_array()  # sizes are NaN
-    assert AsagaClassifier().fit(kept, target.to_dask_array()).score(X, y) > 0.98
+    numbers = frames.from_pandas(pd.Series(y == "good"), npartitions=4).to_dask_array()
+    assert AsagaClassifier().fit(kept, numbers).score(X, y == "good") > 0.98
 
 
 def test_a_warm_start_goes_on(arrays):

@@ -14,7 +14,7 @@ import numpy as np
 
 # Arrays from this number of bytes on go to every worker once, instead of into every task.
 LARGE = 1 << 14
-# Seconds without an answer and without any worker after which a fit ends; others may come meanwhile.
+# Seconds without an answer after which a fit without any worker ends; others may come meanwhile.
 PATIENCE = 30.0
 
 

@@ -98,8 +98,10 @@ class LossSums:
         h = self._curvature(point, damping).rows
         if flat:
             h = np.full_like(h, problem.loss.smoothness)
-        h = h if problem.n_outputs is None else h.mean(axis=1)
-        mass, mean = h.sum(), np.zeros(problem.n_columns)
+        return self.bend_of(h if problem.n_outputs is None else h.mean(axis=1), exact)
+
+    def bend_of(self, h, exact):
+        problem, mass, mean = self.problem, h.sum(), np.zeros(self.problem.n_columns)
         if problem.fit_intercept and mass > 0.0:
             mean = problem.gradient(h) / mass
         if exact and problem.n_columns <= COLUMNS:
