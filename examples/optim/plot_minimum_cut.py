@@ -89,7 +89,7 @@ axes[0, 0].imshow(image)
 for (top, bottom, left, right), color in ((inside, "white"), (outside, "black")):
     size = right - left, bottom - top
     axes[0, 0].add_patch(Rectangle((left, top), *size, fill=False, edgecolor=color, lw=2))
-axes[0, 0].set_title("samples of flower (white) and background (black)")
+axes[0, 0].set_title("flower (white), background (black)")
 shown = axes[0, 1].imshow(base, cmap="RdBu", vmin=-limit, vmax=limit)
 axes[0, 1].set_title("last base: negative entries are the flower")
 figure.colorbar(shown, ax=axes[0, 1], shrink=0.8)
