@@ -145,7 +145,7 @@ def write_mathml(translator, node):
 
 def keep_initials(text):
     """Escape the initial of a first author, which would begin a list with letters."""
-    return re.sub(r"^( *\.\. \[[\w#-]+\] )(?=[A-Z]\. )", r"\1\\", text, flags=re.MULTILINE)
+    return re.sub(r"^( *(?:\.\. \[[\w#-]+\] )?)(?=[A-Z]\. \w)", r"\1\\", text, flags=re.MULTILINE)
 
 
 def keep_initials_of_pages(app, docname, source):
