@@ -19,11 +19,13 @@ class Page(HTMLParser):
     def __init__(self, text):
         super().__init__()
         self.anchors, self.links, self.images, self.foreign = {""}, [], [], []
+        self.lettered = False
         self.feed(text)
 
     def handle_starttag(self, tag, attrs):
         found = {key: value or "" for key, value in attrs}
         self.anchors |= {found.get("id", ""), found.get("name", "")}
+        self.lettered |= "upperalpha" in found.get("class", "")
         address = found.get("src") or found.get("href", "")
         if tag == "a":
             self.links.append(address)
@@ -43,6 +45,8 @@ def faults(html):
     found = []
     for here, page in pages.items():
         found += [f"{here} loads {address}" for address in page.foreign]
+        if page.lettered:
+            found.append(f"{here}: the initial of an author begins a list")
         # Thumbnails are decoration: their title stands below.
         found += [
             f"{here}: image {src} has no alt text"

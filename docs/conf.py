@@ -143,6 +143,19 @@ def write_mathml(translator, node):
     raise nodes.SkipNode
 
 
+def keep_initials(text):
+    """Escape the initial of a first author, which would begin a list with letters."""
+    return re.sub(r"^( *(?:\.\. \[[\w#-]+\] )?)(?=[A-Z]\. \w)", r"\1\\", text, flags=re.MULTILINE)
+
+
+def keep_initials_of_pages(app, docname, source):
+    source[0] = keep_initials(source[0])
+
+
+def keep_initials_of_docstrings(app, what, name, obj, options, lines):
+    lines[:] = map(keep_initials, lines)
+
+
 def write_changes(app, docname, source):
     """Show what is not released yet between the head of the changelog and the releases."""
     if docname == "changes":
@@ -162,7 +175,9 @@ def setup(app):
     app.add_directive("public-names", _reference.PublicNames)
     app.connect("source-read", write_changes)
     app.connect("source-read", _searches.add_entries)
+    app.connect("source-read", keep_initials_of_pages)
     app.connect("autodoc-process-docstring", _formulas.show_formulas)
+    app.connect("autodoc-process-docstring", keep_initials_of_docstrings)  # after numpydoc
     app.add_post_transform(_links.LinkNames)
     app.connect("autodoc-skip-member", skip_request_setters)
     app.add_html_math_renderer("mathml", (write_mathml, None), (write_mathml, None))

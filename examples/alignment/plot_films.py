@@ -3,15 +3,15 @@
 Entity alignment of two film databases
 ======================================
 
-Two film databases contain different films and people, with spelling errors. Exact names find less
-than half of the common entities. Links, such as the cast of a film, find most of the others.
+Two film databases overlap in part, and their names contain spelling errors. Exact names align fewer
+than half of the common entities. Links, such as the cast of a film, align most of the others.
 """
 
 # %%
-# The data
-# --------
-# Films with words of a title and a year, people with two names, and who acted in and directed what.
-# Each side has 85 percent of the links and an error in about every sixth name.
+# Data
+# ----
+# Films have a title and a year, people have two names, and relations give actors and directors.
+# Each side contains 85 % of the links, and about one name in six has an error.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -30,9 +30,9 @@ sides = [
 ]
 
 # %%
-# How much each kind of evidence finds
-# ------------------------------------
-# Exact names begin. Similar names and years add some, links most.
+# Contribution of each kind of evidence
+# -------------------------------------
+# Exact names give the first matches. Similar names and years add some, links add the most.
 
 ways = {
     "exact names": {"threshold": np.inf},
@@ -48,24 +48,25 @@ for k, measure in enumerate(("precision", "recall", "f1")):
 ax.set_xticks(np.arange(len(ways)), list(ways))
 ax.set_ylim(0, 1.12)
 ax.legend(ncols=3, fontsize=8, loc="upper center")
-_ = ax.set_title("More kinds of evidence find more")
+_ = ax.set_title("Precision, recall and F1 by evidence")
 
 # %%
-# Along the run
-# -------------
-# The best matches are made first. One fit with a low threshold shows what each higher one gives.
+# Precision and recall by threshold
+# ---------------------------------
+# The aligner makes the best matches first. So one fit with a low threshold gives the scores at
+# every higher threshold.
 
 low = KnowledgeBaseAligner(threshold=0.08).fit(*sides)
 fig, axes = plt.subplots(1, 2, figsize=(8, 3.2), layout="constrained")
 for ax, against in zip(axes, ("matches", "threshold"), strict=True):
     AlignmentCurveDisplay.from_estimator(low, data.truth, against=against, ax=ax)
 axes[1].axvline(0.25, color="0.3", linestyle="--")
-_ = axes[1].set_title("dashed: the default", fontsize=10)
+_ = axes[1].set_title("dashed: default threshold", fontsize=10)
 
 # %%
-# Why this match?
-# ---------------
-# A film whose title shares no word with that of its match: links alone speak for it.
+# Evidence of one match
+# ---------------------
+# The title of this film shares no word with that of its match: links are the only evidence.
 
 aligner = found["names, years, links"]
 matches = aligner.matches_[aligner.n_seed_ :]

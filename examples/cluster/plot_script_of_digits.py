@@ -4,15 +4,15 @@ Step discovery in sequences of digits
 =====================================
 
 Twenty sequences show the handwritten digits 3, 1, 4, 0, 2 in this order, once each, with noise in
-between. Neither times nor labels are given, only that five steps occur in one order. The model
-finds the rows that a linear classifier separates best.
+between. Neither times nor labels are given; the model only assumes that five steps occur in one
+order. It finds the rows that a linear classifier separates best.
 """
 
 # %%
 # Data
 # ----
-# A digit lasts three rows, each with an image of another writer. Noise rows have the gray values of
-# digits in random order.
+# A digit takes three rows, each a different image of it. Noise rows have the gray values of digits
+# in random order.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -36,9 +36,9 @@ for n in range(N_FILMS):
     films.append(film / 16.0)
 
 # %%
-# Steps found
-# -----------
-# Bars show the true rows of each digit, dots the rows found: one per step and sequence.
+# Predicted steps
+# ---------------
+# Bars show the true rows of each digit, dots the predicted rows: one per step and sequence.
 
 model = OrderedDiscriminativeClustering(len(SCRIPT), n_init=3, random_state=0).fit(films)
 scores = localization_f1(truth, model.locations_)

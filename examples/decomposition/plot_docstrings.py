@@ -42,7 +42,7 @@ def views_of(path):
 
 
 def counts(documents):
-    """Counts of words that are neither rare nor everywhere."""
+    """Counts of words that are neither rare nor frequent."""
     vectorizer = CountVectorizer(
         analyzer=lambda words: [w for w in words if w not in ENGLISH_STOP_WORDS and w != "self"],
         min_df=10, max_df=0.2,
@@ -59,19 +59,18 @@ y, names = counts([code for _, code in pairs])
 # %%
 # Shared factors
 # --------------
-# Left are words of docstrings, right the names in the code that belong to them. The counts stay
-# sparse.
+# Left: words of docstrings. Right: names in the code with the same factor. The counts stay sparse.
 
 model = MultiViewCCA(6, kind="discrete").fit(X, y)
 LoadingDisplay.from_estimator(model, x_names=words, y_names=names)
 plt.show()
 
 # %%
-# Why not CCA?
-# ------------
-# Correlations determine loadings up to an invertible matrix only: more samples bring classical
-# canonical correlation to the space of the loadings, never to the loadings. Here two views of real
-# numbers share ten sources with signs.
+# Comparison with classical CCA
+# -----------------------------
+# Correlations determine loadings only up to an invertible matrix: with more samples, classical CCA
+# converges to the subspace of the loadings, but not to the loadings. Here two real-valued views
+# share ten signed sources.
 
 sizes = (500, 1000, 2000, 5000, 10_000)
 errors = {"MultiViewCCA": [], "sklearn CCA": []}

@@ -10,10 +10,10 @@ kernels.
 """
 
 # %%
-# Two moons
-# ---------
-# ``predict`` draws the line below which a point counts as an outlier: 5 % of the training points
-# lie below it when each is scored by the model without it.
+# Comparison with kernel density estimation
+# -----------------------------------------
+# ``predict`` labels points below the red line as outliers: 5 % of the training points are below it
+# when each is scored by the model without it.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -31,7 +31,7 @@ grid = np.column_stack([x.ravel(), y.ravel()])
 
 
 def draw(ax, scores, threshold, title):
-    """Levels of a log density below its maximum, and the line of the outliers."""
+    """Contours of a log density, with the outlier threshold in red."""
     scores = scores.reshape(x.shape)
     top = scores.max()
     levels = top + np.array([-40, -20, -10, -5, -2.5, -1, 0]) * (top - threshold) / 20
@@ -54,13 +54,13 @@ draw(axes[1], smoothed.score_samples(grid), np.quantile(left_out, 0.05),
      'KernelDensity(bandwidth="scott")')  # fmt: skip
 
 # %%
-# Leaving out every point took 200 fits of ``KernelDensity``; ``leave_one_out_scores`` has the same
-# for the Student-t density in closed form, from the one factorization.
+# The leave-one-out scores took 200 fits of ``KernelDensity``. ``leave_one_out_scores`` of the
+# Student-t density computes them in closed form, from one factorization.
 #
 # Kernels
 # -------
-# The kernel decides which shapes are easy. Kernels that vanish far away follow any shape, the rough
-# ones more closely; the polynomial kernel knows only what six features of degree two can say.
+# Kernels that vanish at large distances fit any shape; rough kernels follow the points more
+# closely. The polynomial kernel only uses six features of degree up to two.
 
 kernels = {
     "rbf": "rbf",
@@ -74,14 +74,14 @@ for ax, (name, kernel) in zip(axes.flat, kernels.items()):
     draw(ax, density.score_samples(grid), density.offset_, name)
 
 # %%
-# Three ways to choose the length scale
-# -------------------------------------
-# Scores of models with different length scales live on different scales: without a normaliser
-# their sums do not compare. Three criteria do: held-out log density with ``normalize`` on, in few
-# dimensions; the Hyvarinen score, which needs no normaliser; and the area under the ROC curve where
-# there are labeled novelties, here uniform points. They need not agree: the exponent grows with
-# the number of rows, so a small length scale makes the density overconfident, while a ranking does
-# not depend on the exponent.
+# Selection of the length scale
+# -----------------------------
+# Scores of models with different length scales are not comparable without the normalizing constant.
+# Three criteria are: the held-out log density with ``normalize`` on, in few dimensions; the
+# Hyvarinen score, which does not depend on the constant; and the area under the ROC curve if there
+# are labeled novelties, here uniform points. They can disagree: the exponent of the density grows
+# with the number of rows, so a small length scale makes the density overconfident, while rankings
+# do not depend on the exponent.
 
 new, _ = make_moons(200, noise=0.08, random_state=1)
 uniform = np.random.default_rng(0).uniform([-2, -1.5], [3, 2], size=(400, 2))

@@ -9,13 +9,13 @@ without one.
 """
 
 # %%
-# Tight and loose clusters
-# ------------------------
-# The setting of figure 2 of the paper: the RBF kernel with length scale 1 (the bar),
-# ``beta = 0.01``, fifty points, and the predictive density of the next one in the background. The
-# paper does not give ``sigma0``; here it is 1, since with 0.1 everything stays in one cluster. New
-# points join old ones as in a Chinese restaurant process. The larger ``dof``, the stronger the
-# pull of the first few.
+# Degrees of freedom
+# ------------------
+# RBF kernel with length scale 1 (the bar) and fifty points; the background is the predictive
+# density of the next point. This is the setting of figure 2 of the reference of
+# :class:`~sklearn_fw.KernelStudentTDensity`, which does not give ``sigma0``. Here it is 1; with 0.1
+# all points stay in one cluster. New points join old ones as in a Chinese restaurant process: the
+# larger ``dof``, the stronger the attraction of the first few points.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -27,7 +27,7 @@ grid = np.column_stack([x.ravel(), y.ravel()])
 
 
 def draw(ax, title, kernel="rbf", freedom=1.0):
-    """Fifty points and the density of the next."""
+    """Draw fifty points and the predictive density of the next one."""
     density = KernelStudentTDensity(
         kernel, length_scale=1.0, sigma0=1.0, dof=freedom, support=(-8, 8)
     )
@@ -45,10 +45,10 @@ for ax, freedom in zip(axes, (0.01, 3.0, 10.0)):
     draw(ax, f"{freedom:g} degrees of freedom", freedom=freedom)
 
 # %%
-# Three kernels
-# -------------
-# The rougher the kernel, the closer a point must be to count as similar: the clusters of the
-# Laplacian kernel are piles, with single points in between.
+# Kernels
+# -------
+# The rougher the kernel, the smaller the distance at which points count as similar: clusters of the
+# Laplacian kernel are tight, with single points in between.
 
 figure, axes = plt.subplots(1, 3, figsize=(11, 3.9), layout="constrained")
 for ax, kernel in zip(axes, ("rbf", "matern32", "laplacian")):

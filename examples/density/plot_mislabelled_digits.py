@@ -9,10 +9,10 @@ imputes missing labels.
 """
 
 # %%
-# Twenty wrong labels
-# -------------------
-# Among 600 digits twenty get a random wrong label. The twenty rows whose labels are least probable,
-# given their images and all other rows:
+# Label errors
+# ------------
+# Twenty of 600 digits get a random wrong label. The figure shows the twenty rows whose labels are
+# least probable given their images and all other rows. Wrong labels are red.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -35,22 +35,23 @@ for n in (20, 40, 60):
     found = np.isin(np.argsort(scores)[:n], wrong).sum()
     print(f"{found} of the 20 wrong labels are among the {n} least probable of 600")
 corrected = classifier.leave_one_out_predict() == y[train]
-print(f"{corrected[wrong].sum()} of the 20 true labels are found again")
+print(f"{corrected[wrong].sum()} of the 20 true labels are recovered")
 
 figure, axes = plt.subplots(2, 10, figsize=(11, 2.8), layout="constrained")
 for ax, k in zip(axes.flat, suspects):
     ax.imshow(X[train[k]].reshape(8, 8), cmap="Greys")
     ax.set(xticks=[], yticks=[])
     color = "tab:red" if k in wrong else "tab:green"
-    ax.set_title(f"label {given[k]}\nis {y[train[k]]}", fontsize=9, color=color)
+    ax.set_title(f"label {given[k]}\ntrue {y[train[k]]}", fontsize=9, color=color)
 
 # %%
 # Missing labels
 # --------------
-# The most probable label of new images. Probabilities come from the joint density and are extreme,
-# because its exponent grows with the number of rows; ``temperature`` divides the log scores.
+# ``predict`` returns the most probable label of new images. Probabilities come from the joint
+# density and are extreme, because its exponent grows with the number of rows; ``temperature``
+# divides the log scores.
 
-print(f"{1 - classifier.score(X[test] / 16, y[test]):.1%} of {len(test)} labels wrong")
+print(f"{1 - classifier.score(X[test] / 16, y[test]):.1%} of {len(test)} predictions are wrong")
 
 figure, ax = plt.subplots(figsize=(6, 4), layout="constrained")
 for temperature in (1.0, 10.0, 30.0):

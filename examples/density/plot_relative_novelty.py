@@ -9,11 +9,11 @@ is the log ratio of two densities with equal parameters and equal numbers of row
 """
 
 # %%
-# Two views of one place
-# ----------------------
-# The earlier image consists of the odd pixels of a photograph, the later one of the even pixels,
-# slightly darker, so no patch occurs twice. Into the later image, the target, three pieces of
-# another photograph are pasted. Patches of 2 x 2 pixels with three colors are rows of 12 features.
+# Data
+# ----
+# Background and target are two images of one place: the odd pixels of a photograph, and the even
+# pixels, slightly darker, so no patch occurs twice. Three pieces of another photograph are pasted
+# into the target. Patches of 2 x 2 pixels with three colors are rows of 12 features.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -45,9 +45,9 @@ truth = patches(pasted[..., None]).all(axis=1)
 # %%
 # Relative and plain novelty
 # --------------------------
-# ``RelativeNoveltyDetector`` draws 1,000 patches from each image. With the default of 300 rare
-# patches of the background are missing from the sample, and look novel. Plain novelty detection
-# flags as many patches: those least probable under the density of the target.
+# ``RelativeNoveltyDetector`` samples 1,000 patches from each image. With the default of 300, rare
+# patches of the background are missing from the sample and appear novel. Plain novelty detection
+# flags the same number of patches: those least probable under the density of the target.
 
 X = np.concatenate(rows)
 y = np.repeat([0, 1], [len(part) for part in rows])
@@ -61,8 +61,8 @@ plain = scores < np.quantile(scores, relative.mean())
 
 for name, found in (("relative novelty", relative), ("plain novelty", plain)):
     print(
-        f"{name}: {found.mean():.1%} of the patches flagged, {found[truth].mean():.0%} of those "
-        f"pasted, {truth[found].mean():.0%} of the flagged ones were pasted"
+        f"{name}: {found.mean():.1%} of the patches flagged, recall {found[truth].mean():.0%}, "
+        f"precision {truth[found].mean():.0%}"
     )
 
 

@@ -67,16 +67,16 @@ axes.semilogy(exact, np.abs([r.log_prob_ep for r in found] - exact), label="EP")
 axes.semilogy(exact, np.abs([r.log_prob for r in found] - exact), label="sampled about EP")
 axes.semilogy(exact, [r.error for r in found], "--", color="C1", label="reported error")
 axes.semilogy(exact, np.abs(lattice - exact), "x", color="0.4", label="scipy")
-axes.set(title="Tails", xlabel="log probability", ylabel="error of the logarithm")
+axes.set(title="Error in the tails", xlabel="log probability", ylabel="error of the logarithm")
 axes.invert_xaxis()
 axes.legend()
 plt.show()
 
 # %%
-# A classifier
-# ------------
-# One half-line per training row. The Laplace approximation of scikit-learn is centered at the mode
-# of the posterior, and its probabilities are closer to 1/2.
+# Probit classification
+# ---------------------
+# Each training row limits the latent function to a half-line. The Laplace approximation of
+# scikit-learn is centered at the mode of the posterior, and its probabilities are closer to 1/2.
 
 X, y = make_moons(80, noise=0.25, random_state=0)
 grid = np.stack(np.meshgrid(np.linspace(-1.8, 2.8, 80), np.linspace(-1.3, 1.8, 60)), axis=-1)
@@ -91,5 +91,5 @@ for ax, model in zip(axes, (EPProbitClassifier(kernel), GaussianProcessClassifie
     ax.contour(*np.moveaxis(grid, -1, 0), probability, [0.5], colors="k")
     ax.scatter(*X.T, c=y, cmap="RdBu", edgecolors="k", s=20)
     ax.set_title(type(model).__name__)
-figure.colorbar(shown, ax=axes, label="probability of a blue row")
+figure.colorbar(shown, ax=axes, label="probability of the blue class")
 plt.show()

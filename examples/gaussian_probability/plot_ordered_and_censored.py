@@ -3,16 +3,16 @@
 Ordinal and censored regression of diabetes progression
 =======================================================
 
-A rank, or a value known only to lie in an interval, is an interval of a Gaussian process: between
-learned thresholds, or between known ends. Expectation propagation computes the posterior and the
+Ordinal labels and censored values are both intervals of a Gaussian process: between learned
+thresholds, or between known bounds. Expectation propagation computes the posterior and the
 evidence, which selects the hyperparameters.
 """
 
 # %%
 # Censored readings
 # -----------------
-# The instrument reads at most 1. Censored readings used as values bias the curve downwards; without
-# them nothing determines it there; as intervals they give the right curve.
+# The instrument reads at most 1. Used as values, censored readings bias the curve downwards.
+# Without them the curve is undetermined there. Used as intervals, they give the right curve.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -43,12 +43,12 @@ for (name, model), color in zip(fits.items(), ("C1", "C2", "C0")):
     axes.plot(X[:, 0], mean, color=color, label=name)
 axes.fill_between(X[:, 0], mean - 2.0 * std, mean + 2.0 * std, color="C0", alpha=0.15)
 axes.axhline(1.0, color="0.7", lw=1, ls="--")
-axes.set(title="Readings that end at 1", ylim=(-3, 3))
+axes.set(title="Readings censored at 1", ylim=(-3, 3))
 axes.legend()
 
 # %%
-# Grades
-# ------
+# Ordinal labels
+# --------------
 # The same curve, observed as grades. One latent curve and three thresholds give the probability of
 # each grade.
 
@@ -57,14 +57,15 @@ classifier = EPOrdinalClassifier().fit(X, grades)
 figure, axes = plt.subplots(figsize=(7, 4), layout="constrained")
 axes.stackplot(X[:, 0], classifier.predict_proba(X).T, labels=[f"grade {j}" for j in range(4)])
 axes.scatter(X[:, 0], (grades + 0.5) / 4.0, c="k", s=6)
-axes.set(title="Probabilities of grades", ylim=(0, 1))
+axes.set(title="Probabilities of the grades", ylim=(0, 1))
 axes.legend(loc="upper right")
 plt.show()
 
 # %%
-# Ranks of real patients
-# ----------------------
-# The progression of diabetes in fifths, 300 of 442 patients for training, five times.
+# Diabetes progression in five ranks
+# ----------------------------------
+# The targets are quintiles of the progression of diabetes. 300 of 442 patients are for training, in
+# five random splits.
 
 X, target = load_diabetes(return_X_y=True)
 y = np.digitize(target, np.quantile(target, [0.2, 0.4, 0.6, 0.8]))
@@ -89,9 +90,10 @@ for name, values in errors.items():
     print(f"{name:31s} {np.mean(values):.3f}")
 
 # %%
-# The same patients, measured up to a limit
-# -----------------------------------------
-# A third of the targets is above the limit. Errors are those of other patients without a limit.
+# Censored diabetes progression
+# -----------------------------
+# One third of the training targets is above the limit and censored. Errors are those of test
+# patients, whose targets are not censored.
 
 errors = {}
 for seed in range(5):
@@ -105,7 +107,7 @@ for seed in range(5):
     for name, rows, ends in (
         ("as intervals", A, np.column_stack([seen, np.where(above, np.inf, seen)])),
         ("as values", A, seen), ("left out", A[~above], seen[~above]),
-        ("had they been measured", A, target[fit]),
+        ("uncensored targets", A, target[fit]),
     ):  # fmt: skip
         guess = EPIntervalRegressor().fit(rows, ends).predict(B)
         errors.setdefault(name, []).append(np.sqrt(np.mean((guess - target[test]) ** 2)))

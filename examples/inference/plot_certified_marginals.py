@@ -3,17 +3,17 @@
 Marginals and bounds on log Z of a spin glass
 =============================================
 
-Message passing computes marginals of a frustrated spin glass fast, without a sign of when they are
-wrong. ``TRWMarginals`` calls a MAP solver repeatedly and encloses log Z between two certified
-bounds.
+Message passing computes marginals of a frustrated spin glass fast, but gives no indication of their
+error. ``TRWMarginals`` calls a MAP solver repeatedly and returns certified lower and upper bounds
+on log Z.
 """
 
 # %%
-# A spin glass
-# ------------
+# Data
+# ----
 # Spins -1 and +1 on a grid of 6 x 6, with random fields and with couplings between -4 and 4. Around
 # a cycle with an odd number of negative couplings no labeling satisfies all of them. The grid is
-# narrow enough for exact sums, so every answer can be compared with the truth.
+# small enough for exact inference, so every result can be compared with exact marginals.
 
 import warnings
 from itertools import combinations
@@ -34,12 +34,12 @@ from sklearn_fw.random_fields import (
     TRBPMarginals,
 )
 
-warnings.simplefilter("ignore", ConvergenceWarning)  # loopy messages that never come to rest
+warnings.simplefilter("ignore", ConvergenceWarning)  # loopy belief propagation may not converge
 
 shape = (6, 6)
 mrf = make_ising("grid", shape, coupling=4.0, random_state=2)
 exact = ExactMarginals().fit(mrf)
-trw = TRWMarginals("elimination").fit(mrf)  # by itself it would sum up, too
+trw = TRWMarginals("elimination").fit(mrf)  # its default here is exact inference
 loopy = TRBPMarginals("ones").fit(mrf)
 trbp = TRBPMarginals().fit(mrf)
 
@@ -54,25 +54,26 @@ for ax, fit in zip(axes, [exact, trw, loopy, trbp]):
     name = type(fit).__name__
     title = name if fit is exact else f"{name}\nmean error {error(fit, exact):.2f}"
     display = MarginalsDisplay.from_estimator(fit, shape=shape, ax=ax, name=title)
-    display.image_.colorbar.remove()  # one for all
+    display.image_.colorbar.remove()  # one for all panels
 figure.colorbar(display.image_, ax=axes, label="P(s = +1)")
 
 # %%
-# The gray square is an answer, too. Tree-reweighted message passing, ``TRBPMarginals``, maximizes
-# the same objective as ``TRWMarginals``, but over marginals that only have to agree where edges
-# meet. With 1/2 for every spin they can satisfy all couplings at once, those of odd cycles
-# included, although no distribution on labelings has such marginals. An oracle returns labelings
-# only, so what ``TRWMarginals`` mixes from them is always possible.
+# The gray panel is the optimum of tree-reweighted message passing. ``TRBPMarginals``
+# maximizes the same objective as ``TRWMarginals``, but over marginals that are only locally
+# consistent: those of edges agree on the nodes that they share. With 1/2 for every spin they
+# satisfy all couplings at once, those of odd cycles included, although no distribution on labelings
+# has such marginals. A MAP solver only returns labelings, so the mixtures of ``TRWMarginals`` are
+# marginals of a distribution.
 #
-# What is certified
-# -----------------
-# Log Z, from both sides. Above: at every oracle call the objective plus the gap bounds log Z, and
-# the best of these bounds counts in the end. Below: the total weight of all labelings that the
-# oracle has found. Vertical lines are changes of the weights of the spanning trees, which tighten
-# the upper bound. The true log Z, which the method does not know, lies between them.
+# Bounds on log Z
+# ---------------
+# Upper bound: at every oracle call the objective plus the gap bounds log Z, and the fit returns the
+# best of these bounds. Lower bound: the total weight of all labelings that the oracle has returned.
+# Vertical lines are updates of the weights of the spanning trees, which tighten the upper bound.
+# The true log Z, unknown to the method, lies between both bounds.
 #
-# Marginals are not certified. The gap bounds how far they can be from the maximum of the objective,
-# which is not the same as how far they are from the truth.
+# Marginals are not certified. The gap bounds the distance to the maximum of the objective, not the
+# distance to the exact marginals.
 
 display = ConvergenceDisplay.from_estimator(trw, kind="objectives", name="log Z")
 display.figure_.set_size_inches(8, 4.2)
@@ -90,13 +91,13 @@ for fit in (exact, trw, loopy, trbp):
     )
 
 # %%
-# When to take which
-# ------------------
-# Ten spins that all depend on each other, for couplings from weak to strong, six random fields
-# each. With weak couplings loopy belief propagation is hard to beat. As they grow it loses its way,
-# and the distribution concentrates on few labelings, which is where oracles are at their best.
-# ``PerturbAndMAPMarginals`` calls the same oracle with random perturbations;
-# its marginals are good throughout, but its estimate of log Z is not a bound.
+# Choice of method
+# ----------------
+# Ten fully connected spins, for couplings from weak to strong, with six random fields each. With
+# weak couplings loopy belief propagation is hard to beat. With strong couplings it becomes
+# inaccurate; the distribution then concentrates on few labelings, which suits methods based on MAP
+# solvers. ``PerturbAndMAPMarginals`` calls the same oracle with random perturbations; its marginals
+# are good throughout, but its estimate of log Z is not a bound.
 
 couplings = [0.25, 0.5, 1, 2, 4, 8]
 methods = {
@@ -125,16 +126,16 @@ for ax in axes:
     ax.set(xscale="log", xlabel="largest coupling", xticks=couplings, xticklabels=couplings)
     ax.minorticks_off()
 axes[0].set(title="mean error of marginals", ylim=0)
-axes[1].set(title="certified upper bound above log Z, nats", yscale="log")
+axes[1].set(title="certified upper bound minus log Z, nats", yscale="log")
 axes[0].legend()
 
 # %%
-# A rule that only the oracle knows
-# ---------------------------------
+# Global constraints in the oracle
+# --------------------------------
 # Sixteen places in a row attract each other, and exactly four of them are taken. No edge expresses
-# that, since it ties all places together, but an oracle can: this one is Viterbi's algorithm that
-# also counts. ``TRWMarginals`` needs nothing else. Its bounds are those on the sum over all
-# labelings that the oracle may return, here 1820, which are few enough to be listed.
+# this constraint, which ties all places together, but an oracle does: Viterbi's algorithm with a
+# counter. ``TRWMarginals`` needs nothing else. Its bounds are on the sum over all labelings that
+# the oracle may return, here 1820, few enough to enumerate.
 
 
 class ExactlyOn(BaseEstimator):
@@ -171,14 +172,14 @@ free = ExactMarginals().fit(row)
 allowed = np.array([np.isin(np.arange(16), taken) for taken in combinations(range(16), 4)])
 weights = np.exp(row.score(allowed))
 print(
-    f"with the rule, log Z is {np.log(weights.sum()):.2f}: between "
+    f"with the constraint, log Z is {np.log(weights.sum()):.2f}: between "
     f"{ruled.log_partition_lower_:.2f} and {ruled.log_partition_upper_:.2f}; "
     f"without it {free.log_partition_:.2f}"
 )
 
 figure, ax = plt.subplots(figsize=(8, 3.6), layout="constrained")
-ax.plot(free.marginals_[:, 1], "o--", color="0.7", label="without the rule")
-ax.plot(weights @ allowed / weights.sum(), "o-", color="tab:red", label="exact, all listed")
+ax.plot(free.marginals_[:, 1], "o--", color="0.7", label="without the constraint")
+ax.plot(weights @ allowed / weights.sum(), "o-", color="tab:red", label="exact, by enumeration")
 ax.plot(ruled.marginals_[:, 1], "D", color="tab:blue", label="TRWMarginals(ExactlyOn(4))")
 ax.set(xlabel="place", ylabel="probability that it is taken", ylim=(0, 1))
 ax.legend()

@@ -9,11 +9,11 @@ form, so a search over its settings takes seconds.
 """
 
 # %%
-# Patients
-# --------
-# 442 patients with diabetes: sex, nine measurements, and how far the disease went on in a year. All
-# but the sex are cut into three bins of equal size, so that every column holds states 0, 1, 2.
-# ``n_states`` tells their number, since the rows of a fold may lack one.
+# Data
+# ----
+# 442 patients with diabetes: sex, nine measurements, and the progression of the disease after one
+# year. Except for the sex, k-means cuts each column into three bins, with states 0, 1, 2.
+# ``n_states`` gives the number of states, since a state may be missing in a fold.
 
 import matplotlib.pyplot as plt
 import networkx as nx
@@ -41,11 +41,11 @@ model = Pipeline(
 )
 
 # %%
-# Which edges, how much smoothing
-# -------------------------------
-# ``score`` is the mean log-probability of rows, in nats, which is what a search maximizes. Without
-# edges columns are independent; ``pseudocount`` is how many rows of pure noise are added. The bins
-# are not part of the search, since scores of different bins do not compare.
+# Selection of edges and smoothing
+# --------------------------------
+# ``score`` is the mean log-probability of rows, in nats, which the grid search maximizes. Without
+# edges columns are independent; ``pseudocount`` is the number of uniform rows that are added. The
+# bins are not part of the search, since scores with different bins are not comparable.
 
 edges = {"none": [], "best tree": "tree", "all pairs": "complete"}
 pseudocounts = [0.3, 1, 3, 10, 30, 100]
@@ -63,13 +63,12 @@ ax.minorticks_off()
 ax.legend(title="edges")
 
 # %%
-# A bound or the truth
-# --------------------
-# Eleven columns are few enough to sum over all rows that are possible, so the scores above are
-# log-probabilities. Where graphs are too wide for that, the log Z of a tree is still known, while
-# that of a field with cycles is only bounded, and so are its scores. With an oracle,
-# ``TRWMarginals`` shows here what it would return then: all pairs are as good as the tree at least,
-# but the bound puts them far below it.
+# Bounds and exact scores
+# -----------------------
+# Eleven columns are few enough for exact sums over all possible rows, so the scores above are
+# exact. For wide graphs only trees have an exact log Z; that of fields with cycles has bounds, and
+# so have their scores. With an approximate oracle ``TRWMarginals`` returns such bounds here, too:
+# all pairs are at least as good as the tree, but their bound is far below it.
 
 rows_train, rows_test = discretize.fit_transform(train), discretize.transform(test)
 pseudocount = search.best_params_["field__learner__pseudocount"]
@@ -81,11 +80,10 @@ for name, pairs in edges.items():
     print(f"{name:10s} {bound:25.2f} {exact:7.2f}")
 
 # %%
-# The tree
-# --------
-# All pairs make a dense graph; the tree can be read. Columns that are joined tell most about each
-# other: the width of a line is their mutual information. Any two columns are independent given one
-# that lies between them.
+# Learned tree
+# ------------
+# The graph of all pairs is dense; the tree is readable. The width of a line is the mutual
+# information of both columns. Two columns are independent given any column between them.
 
 learner = MRFLearner("tree", pseudocount=pseudocount, n_states=n_states)
 joined = TRWMarginals(learner=learner).fit(rows_train)
@@ -108,8 +106,8 @@ ax.margins(0.1, 0.05)
 # %%
 # Missing entries
 # ---------------
-# From each test row a third of the entries is taken away, and ``predict`` of the field that the
-# search chose fills them in, given the others. The baseline is the most frequent state of a column.
+# A third of the entries of the test rows is hidden. ``predict`` of the selected field imputes them
+# given the other entries. The baseline is the most frequent state of a column.
 
 field = search.best_estimator_["field"]
 rng = np.random.default_rng(0)
@@ -123,12 +121,12 @@ accuracy = {
     for name, guess in guesses.items()
 }
 for name, guess in guesses.items():
-    print(f"{name:17s} {np.mean((guess == rows_test)[hidden]):.0%} of hidden entries right")
+    print(f"{name:17s} {np.mean((guess == rows_test)[hidden]):.0%} of hidden entries correct")
 
 figure, ax = plt.subplots(figsize=(8, 4), layout="constrained")
 order = np.argsort(accuracy["given the others"])
 for name, style in zip(guesses, ("o", "D")):
     ax.plot(np.array(accuracy[name])[order], np.array(names)[order], style, label=name)
-ax.set(xlim=(0, 1), xlabel="share of hidden entries that are right")
+ax.set(xlim=(0, 1), xlabel="fraction of hidden entries imputed correctly")
 ax.grid(axis="y", color="0.9")
 ax.legend(loc="lower right")

@@ -10,9 +10,10 @@ low-density parity-check codes.
 """
 
 # %%
-# A sent image, a received one, and parities
-# --------------------------------------------
-# Every pixel is in three groups: three random orders of the pixels are cut into groups of six.
+# Image, channel and parities
+# ---------------------------
+# Every pixel is in three groups: three random permutations of the pixels are cut into groups of
+# six.
 
 import warnings
 
@@ -41,11 +42,11 @@ def received(flipped):
 
 
 # %%
-# Three factor graphs
-# -------------------
-# Unary factors hold the received pixels and their reliability. Parities are tables of 2 x 2 x 2
-# x 2 x 2 x 2 log-potentials, ``-inf`` where the sum is wrong. Images also have areas: a factor on
-# each pair of neighbors makes equal pixels more likely.
+# Factor graphs
+# -------------
+# Unary factors contain the received pixels and their reliability. Parities are tables of 2 x 2 x 2
+# x 2 x 2 x 2 log-potentials, ``-inf`` where the sum is wrong. Images also have smooth areas: a
+# factor on each pair of neighbors makes equal pixels more likely.
 
 black = np.indices((2,) * 6).sum(axis=0) % 2
 TABLES = {parity: np.where(black == parity, 0.0, -np.inf) for parity in (0, 1)}
@@ -58,19 +59,19 @@ kinds = {"areas": areas, "parities": checks, "both": checks + areas}
 
 
 def probabilities(image, flipped, factors, max_iter=40):
-    """Of black, for each pixel."""
+    """Probability of black for each pixel."""
     seen = np.log([[1 - flipped, flipped], [flipped, 1 - flipped]])[image]
     graph = FactorGraph([2] * SIDE**2, [*(([i], own) for i, own in enumerate(seen)), *factors])
     return TRBPMarginals("ones", max_iter=max_iter).fit(graph).marginals_[:, 1]
 
 
 # %%
-# Messages travel
-# ---------------
-# With all factors: areas mend single pixels first. Groups that are right up to one pixel then mend
-# that one, and so on, until every parity holds.
+# Decoding by message passing
+# ---------------------------
+# With all factors, those of neighbors correct isolated pixels first. Groups with one wrong pixel
+# then correct that pixel, and so on, until every parity holds.
 
-warnings.simplefilter("ignore", ConvergenceWarning)  # of runs that are cut short
+warnings.simplefilter("ignore", ConvergenceWarning)  # runs stop after a few passes
 FLIPPED = 0.15
 image = received(FLIPPED)
 shown = {"sent": sent, "received": image}
@@ -83,11 +84,10 @@ for ax, (name, values) in zip(axes, shown.items()):
     ax.set(title=name if name == "sent" else f"{name}:\n{wrong} wrong", xticks=[], yticks=[])
 
 # %%
-# How much noise is too much
-# --------------------------
-# Parities alone bring back every pixel up to some noise, and then hardly any. Areas alone mend many
-# but not all. Together they reach much further: each takes up where the other is at its end, and a
-# graph takes factors from wherever knowledge comes.
+# Errors by noise level
+# ---------------------
+# Parities alone correct every pixel up to some noise level, and hardly any above it. Neighbors
+# alone correct many pixels, but not all. Both kinds of factors together tolerate much more noise.
 
 levels = np.array([0.03, 0.07, 0.11, 0.16, 0.22, 0.3])
 curves = {name: [] for name in kinds}
@@ -101,6 +101,6 @@ ax.plot(levels, levels, color="0.6", linestyle=":", label="as received")
 for (name, values), marker in zip(curves.items(), "svo"):
     ax.plot(levels, values, marker=marker, label=name)
     print(f"{name:9s}", " ".join(f"{value:.4f}" for value in values))
-ax.set(xlabel="share of pixels that the channel flips", ylabel="share of wrong pixels")
+ax.set(xlabel="fraction of pixels flipped by the channel", ylabel="fraction of wrong pixels")
 ax.legend()
 plt.show()

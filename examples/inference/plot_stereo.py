@@ -28,7 +28,7 @@ for top, left, size, depth in ((18, 14, 30, 6), (40, 60, 34, 8), (10, 92, 26, 11
 texture = gaussian_filter(rng.normal(size=(height, width)), 0.8)
 left = texture / texture.std() + 0.25 * disparity
 right = np.roll(left, -3, axis=1) + rng.normal(size=left.shape)
-for d in range(n_states):  # what is near covers what is far
+for d in range(n_states):  # near objects cover far ones
     here = (disparity == d) & (columns >= d)
     right[rows[here], columns[here] - d] = left[here]
 left += 0.4 * rng.normal(size=left.shape)
@@ -49,7 +49,7 @@ scores = PairwiseScores.from_arrays(unary.reshape(-1, n_states), 0.6 * np.eye(n_
 labels, value, _ = CutMoves().argmax(scores)
 
 # %%
-# Pixels without edges are mostly wrong, and a mean over windows blurs the borders of the boxes.
+# Without edges most pixels are wrong, and averages over windows blur the borders of the boxes.
 
 alone = unary.argmax(axis=-1)
 windows = uniform_filter(unary, (7, 7, 0)).argmax(axis=-1)
@@ -57,7 +57,7 @@ found = labels.reshape(height, width)
 images = {
     "left image": left,
     "true disparity": disparity,
-    f"pixels alone: {np.mean(alone == disparity):.0%} right": alone,
+    f"without edges: {np.mean(alone == disparity):.0%} right": alone,
     f"windows: {np.mean(windows == disparity):.0%}": windows,
     f"alpha-expansion: {np.mean(found == disparity):.0%}": found,
 }
@@ -80,6 +80,6 @@ below = [100 * (bound - tried.value) / abs(bound) for tried in attempts]
 axis.bar(names, [tried.seconds for tried in attempts], color=["C1", "C0", "C0"])
 for place, (share, tried) in enumerate(zip(below, attempts, strict=True)):
     axis.text(place, tried.seconds, f"{share:.2f} % below", ha="center", va="bottom", fontsize=9)
-axis.set(ylabel="seconds", title="Time, and distance of the labels from the upper bound")
+axis.set(ylabel="seconds", title="Time, and gap to the upper bound")
 axis.margins(y=0.15)
 plt.show()

@@ -3,15 +3,15 @@
 Memorization of random labels of digits
 =======================================
 
-The same network learns digits and random labels. Its training accuracy is perfect in both cases;
-the distance of the decision boundaries from the data tells them apart.
+The same network is trained on the true labels of digits and on random labels. The training accuracy
+is perfect in both cases; the distance of the decision boundaries from the data differs.
 """
 
 # %%
-# One report
-# ----------
-# Runs on real and on random labels, how hard the rows are after short training, and how far later
-# losses depend on each row.
+# Memorization report
+# -------------------
+# The report contains training curves on true and random labels, the difficulty of rows after short
+# training, and the sensitivity of later losses to each row.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -36,10 +36,10 @@ report.plot()
 plt.show()
 
 # %%
-# Boxes of all sizes
-# ------------------
-# Critical samples among rows that the models were not fitted to: the more random labels a network
-# had to learn, the closer its boundaries are.
+# Critical samples by box size
+# ----------------------------
+# Critical samples among rows outside the training set: the more random labels a network is trained
+# on, the closer its decision boundaries are to the data.
 
 rng = np.random.RandomState(0)
 train, rest = slice(0, 500), slice(500, 800)
@@ -56,10 +56,10 @@ for share in (0.0, 0.4, 1.0):
 plt.show()
 
 # %%
-# Labels that the data speak against
-# ----------------------------------
-# A tenth of the labels is wrong. Here are the twelve most doubtful ones, with the label that they
-# have; a cross marks those that were right.
+# Probable label errors
+# ---------------------
+# A tenth of the labels is wrong. The figure shows the twelve most doubtful labels; a cross marks
+# correct ones.
 
 noisy = corrupt_labels(y, 0.1, mode="different", random_state=0)
 found = example_difficulty(model, X, noisy.y, n_runs=20, random_state=0)
@@ -68,5 +68,5 @@ for panel, row in zip(panels.ravel(), np.argsort(-found.score)):
     panel.imshow(X[row].reshape(8, 8), cmap="gray_r")
     panel.set_title(f"{noisy.y[row]}" + ("" if noisy.mask[row] else " x"))
     panel.set_axis_off()
-figure.suptitle("The most doubtful labels")
+figure.suptitle("Most doubtful labels")
 plt.show()

@@ -9,10 +9,10 @@ on other coefficients. ``AsagaClassifier`` is fast on the original problem.
 """
 
 # %%
-# A table with units
-# ------------------
-# Thirty measurements of 4000 objects, each in a unit of its own, from a hundredth to a hundred, and
-# none of them centered.
+# Data
+# ----
+# Thirty measurements of 4000 objects. Each column has its own unit, from 0.01 to 100, and none is
+# centered.
 
 import time
 import warnings
@@ -37,14 +37,14 @@ units = np.geomspace(0.01, 100, d)
 X = units * (Z + rng.uniform(-3, 3, d))
 
 # %%
-# The same objective, six ways
+# Six solvers of one objective
 # ----------------------------
-# All minimize the objective of ``LogisticRegression(C=1)`` on the columns as they are, on one
-# thread. Newton's method does not see scales at all: for thirty columns it is the right choice, and
-# what ``AsagaClassifier`` takes by itself. Among the incremental methods, which are for tables with
-# many more columns, ``conditioning="diagonal"`` gives every column a step of its own, and moves the
-# center of the table into the intercept; it is what their "auto" means for dense tables. With
-# ``conditioning=None`` all columns share a step, as they do in scikit-learn.
+# All minimize the objective of ``LogisticRegression(C=1)`` on the unscaled columns, on one thread.
+# Newton's method does not depend on scales: for thirty columns it is the best choice, and the
+# default of ``AsagaClassifier``. Incremental methods are for tables with many more columns. With
+# ``conditioning="diagonal"`` every column has its own step size, and the intercept absorbs the mean
+# of the columns; "auto" selects it for dense tables. With ``conditioning=None`` all columns share
+# one step size, as in scikit-learn.
 
 warnings.simplefilter("ignore", ConvergenceWarning)
 fits = {
@@ -76,7 +76,7 @@ print(best.solver_reason_)
 for tol in (1e-2, 1e-3):
     saga = LogisticRegression(solver="saga", tol=tol, max_iter=5000, random_state=0).fit(X, y)
     above = objective(saga) - objective(best)
-    print(f"saga with tol={tol:g} stops after {saga.n_iter_[0]} epochs, {above:.2f} above it")
+    print(f"saga with tol={tol:g} stops after {saga.n_iter_[0]} epochs, {above:.2f} too high")
 
 figure, ax = plt.subplots(figsize=(8, 4.5), layout="constrained")
 for (name, (model, last)), color in zip(fits.items(), colors):
@@ -95,12 +95,12 @@ ax.set_ylabel("objective above the optimum")
 ax.legend()
 
 # %%
-# Why not scale the columns?
-# --------------------------
-# Often one should. But that is a decision about the model: the penalty of the scaled table costs a
-# column by its influence, the penalty of the table as it is by the coefficient per unit. The lasso
-# shows it best. In its own units the smallest columns are too expensive, and the largest are free.
-# Choose what you mean, ``StandardScaler`` or not; the solver is fast either way.
+# Scaling changes the penalty
+# ---------------------------
+# Scaling is often the right choice, but it changes the model: the penalty of a scaled table acts on
+# the influence of a column, that of an unscaled table on its coefficient per unit. The lasso shows
+# the difference best. Without scaling, columns with small units are too expensive, and those with
+# large units are nearly free. The solver is fast either way.
 
 lasso = AsagaClassifier(l1_ratio=1.0, C=0.02, random_state=0)
 spread = X.std(axis=0)
@@ -116,10 +116,10 @@ ax.set(xscale="log", xlabel="unit of the column", ylabel="influence: |coefficien
 ax.legend()
 
 # %%
-# What does not help
+# Correlated columns
 # ------------------
-# Steps per column repair scales, nothing else. The columns of this table are scaled, and say nearly
-# the same as each other: the incremental method needs many epochs, Newton's method few steps.
+# Step sizes per column only compensate for scales. The columns of this table are scaled, but
+# strongly correlated: the incremental method needs many epochs, Newton's method few steps.
 
 X, y = load_breast_cancer(return_X_y=True)
 X = StandardScaler().fit_transform(X)

@@ -9,11 +9,12 @@ fit the same linear model to the same sparse texts. All approach the optimum. On
 """
 
 # %%
-# Texts
-# -----
-# The 20 newsgroups where ``SKLEARN_FW_DATA`` names a folder that has them, the groups on computers
-# and science against the others; else counts drawn from two vocabularies whose words have the
-# frequencies of a language. Either way rows touch few of many columns.
+# Data
+# ----
+# The 20 newsgroups if the folder ``SKLEARN_FW_DATA`` contains them, with the groups on computers
+# and science against the others. Otherwise counts drawn from two vocabularies, with word
+# frequencies as in natural language. In both cases rows have few nonzeros, and there are many
+# columns.
 
 import gzip
 import json
@@ -60,11 +61,11 @@ n, d = X.shape
 print(f"{n} texts, {d} words, {X.nnz / n:.0f} different ones per text")
 
 # %%
-# One number for any answer
+# Objective and duality gap
 # -------------------------
-# The objective is that of ``LogisticRegression``, as a mean. For a model without intercept its
-# duality gap is five lines: the slopes of the losses at the scores of ``w`` bound the optimum from
-# below, whatever made ``w``. ``AsagaClassifier`` computes it at the end of every fit.
+# The objective is that of ``LogisticRegression``, as a mean. Without an intercept its duality gap
+# takes five lines: the derivatives of the losses at the scores of any ``w`` give a lower bound on
+# the optimum. ``AsagaClassifier`` computes it at the end of every fit.
 
 C, l1_ratio = 3.0, 0.5
 l1, l2 = l1_ratio / (C * n), (1 - l1_ratio) / (C * n)
@@ -81,13 +82,13 @@ def objective_and_gap(w):
 
 
 # %%
-# Side by side
-# ------------
-# Every point is a fit of its own, and its time is that of the whole fit on one thread, certificate
-# included. A step of ``solver="asaga"`` costs what its row costs, although the l1 norm concerns all
-# columns: those that the row does not touch wait for a row that does, whose step on them is longer
-# in exchange. Dual coordinates cost as little: a step puts the slope of one row where the dual is
-# best.
+# Convergence by epochs and by time
+# ---------------------------------
+# Every point is a separate fit, and its time is that of the whole fit on one thread, certificate
+# included. The cost of a step of ``solver="asaga"`` depends on the nonzeros of its row only,
+# although the l1 norm concerns all columns: a step skips the columns without an entry in the row,
+# and takes longer proximal steps on the others in exchange. A step of dual coordinate ascent costs
+# as little: it maximizes the dual over the variable of one row.
 
 warnings.simplefilter("ignore", ConvergenceWarning)
 same = {"C": C, "l1_ratio": l1_ratio, "fit_intercept": False, "random_state": 0}
@@ -105,7 +106,7 @@ def timed_fit(model, **settings):
     return time.process_time() - start, *objective_and_gap(model.coef_[0])
 
 
-for model in (AsagaClassifier(**same), AsagaClassifier(solver="asaga", **same)):  # compile, too
+for model in (AsagaClassifier(**same), AsagaClassifier(solver="asaga", **same)):  # also compiles
     _, lowest, _ = timed_fit(model, tol=1e-12, max_iter=500)
     print(f"{model.solver_}: gap {model.dual_gap_:.0e}")
 
@@ -125,13 +126,12 @@ axes[1].set(xscale="log", xlabel="CPU seconds of the whole fit")
 axes[0].legend()
 
 # %%
-# Knowing when to stop
-# --------------------
+# Stopping criteria
+# -----------------
 # scikit-learn stops when an epoch changes no coefficient by more than the fraction ``tol`` of the
-# largest one. How accurate the answer is then depends on the problem: here it is more accurate than
-# requested, and far less :ref:`on badly scaled columns
-# <sphx_glr_gallery_linear_model_plot_badly_scaled.py>`. The ``tol`` of ``AsagaClassifier`` is the
-# gap, as a fraction of the objective.
+# largest one. The accuracy then depends on the problem: here it is higher than requested, and far
+# lower :ref:`on badly scaled columns <sphx_glr_gallery_linear_model_plot_badly_scaled.py>`. The
+# ``tol`` of ``AsagaClassifier`` is the gap, as a fraction of the objective.
 
 print("tol      program                            epochs  CPU seconds  gap / objective")
 for tol in (1e-2, 1e-4):
@@ -141,21 +141,21 @@ for tol in (1e-2, 1e-4):
         print(f"{tol:.0e}    {row} {gap / value:16.1e}")
 
 # %%
-# Between two exact checks
-# ------------------------
-# An exact gap costs about an epoch. In between, the memory of SAGA, one slope per row, is a dual
-# point as well, and how fast its bound still grows predicts what is missing. The estimate costs one
-# sweep over the columns. Once it is below ``tol`` the exact gap is computed, and only that ends the
-# fit.
+# Gap estimates between exact checks
+# ----------------------------------
+# An exact gap costs about one epoch. In between, the memory of SAGA, one derivative per row, also
+# is a dual point, and the growth of its bound predicts the remaining gap. This estimate costs one
+# pass over the columns. Once it is below ``tol`` the exact gap is computed, and only the exact gap
+# ends the fit.
 
 tol = 1e-8
 history = AsagaClassifier(solver="asaga", **same, tol=tol, max_iter=1000).fit(X, y).history_
 exact = history["certified"]
-shown = ~exact & (history["n_iter"] > 2)  # two epochs tell no rate
+shown = ~exact & (history["n_iter"] > 2)  # a rate needs more epochs
 
 figure, ax = plt.subplots(figsize=(7, 4.2), layout="constrained")
 _, values, gaps = curves['AsagaClassifier(solver="asaga")']
-ax.plot(epochs, gaps, "--", color="tab:blue", label="exact gap, seen from outside")
+ax.plot(epochs, gaps, "--", color="tab:blue", label="exact gap of separate fits")
 ax.plot(epochs, values - lowest, "-", color="tab:blue", label="error")
 ax.plot(history["n_iter"][shown], history["dual_gap"][shown], ".", color="0.4", label="estimate")
 ax.plot(

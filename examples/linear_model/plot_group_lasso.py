@@ -9,11 +9,11 @@ their relevant levels.
 """
 
 # %%
-# Answers to a questionnaire
-# --------------------------
-# Twenty-four questions with six answers each. Three questions matter with all of their answers,
-# three with two of them, and eighteen not at all. As a table: 144 columns, of which a row touches
-# 24.
+# Data
+# ----
+# Twenty-four questions with six answers each. In three questions all answers matter, in three
+# others two answers, and in eighteen none. One-hot encoded, the table has 144 columns, with 24
+# nonzeros per row.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -37,12 +37,12 @@ groups = np.repeat(np.arange(n_questions), n_answers)
 print(f"{X.shape[1]} columns, {X.nnz // n_rows} per row, {np.count_nonzero(effect)} that matter")
 
 # %%
-# Three penalties
-# ---------------
-# A penalty is an object, given in the place of the elastic net. Its strength comes from a path of
-# solutions, each warm-started from the one before, that begins where all coefficients are zero.
-# The C that predicts held-out rows best keeps a little of everything; taken is the strongest
-# penalty whose held-out loss is at most 3 % above that.
+# Penalties
+# ---------
+# ``penalty`` takes an object in place of the elastic net. Its strength comes from a regularization
+# path with warm starts, which begins where all coefficients are zero. The C with the best held-out
+# loss keeps some irrelevant columns, so we select the strongest penalty whose held-out loss is at
+# most 3 % higher.
 
 penalties = {
     "lasso": ElasticNet(1.0),
@@ -64,11 +64,11 @@ for name, penalty in penalties.items():
     )
 
 # %%
-# What they keep
-# --------------
+# Selected columns
+# ----------------
 # Coefficients that are exactly zero are gray. The lasso keeps single answers of many questions, the
-# group lasso all answers of fewer. The sparse group lasso keeps the fewest questions, with hardly
-# more columns than the lasso.
+# group lasso all answers of fewer questions. The sparse group lasso keeps the fewest questions,
+# with hardly more columns than the lasso.
 
 images = {"truth": effect} | {
     name: path.estimator_at(chosen[name]).coef_.reshape(n_questions, n_answers)
@@ -84,10 +84,10 @@ axes[-1].set_xlabel("question")
 figure.colorbar(image, ax=axes, label="coefficient", shrink=0.5)
 
 # %%
-# Along the paths
-# ---------------
-# The norm of the coefficients of each question, from strong to weak regularization: the six that
-# matter in color, the others black. Dotted: the solutions of the figure above.
+# Regularization paths
+# --------------------
+# The norm of the coefficients of each question, from strong to weak regularization: the six
+# relevant questions in color, the others black. Dotted lines are the solutions of the figure above.
 
 matter = effect.any(axis=1)
 figure, axes = plt.subplots(1, 3, figsize=(11, 4), sharey=True, layout="constrained")

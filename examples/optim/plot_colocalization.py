@@ -16,10 +16,10 @@ from matplotlib.patches import Rectangle
 from sklearn_fw.optim import domains, minimize_frank_wolfe, objectives
 
 # %%
-# A film
-# ------
-# A ball with stripes wanders through clutter that changes from frame to frame. Twelve boxes a frame
-# are the proposals: one of them is near the ball, but it is not labeled.
+# Data
+# ----
+# A striped ball moves through clutter that changes from frame to frame. Each frame has twelve box
+# proposals: one of them is near the ball, but it is not labeled.
 
 rng = np.random.default_rng(1)
 n_frames, n_boxes, width, height, half = 10, 12, 96, 64, 9
@@ -44,7 +44,7 @@ for t in range(n_frames):
 
 
 def features(frame, box):
-    """Histograms of gray and of both derivatives, within a box."""
+    """Histograms of gray values and of both derivatives within a box."""
     x, y = np.clip(box, half, [width - half - 1, height - half - 1])
     patch = frame[y - half : y + half + 1, x - half : x + half + 1]
     parts = (patch, np.abs(np.diff(patch, axis=0)), np.abs(np.diff(patch, axis=1)))
@@ -54,19 +54,19 @@ def features(frame, box):
 
 
 # %%
-# Similar, and near
-# -----------------
-# A ridge regression that separates chosen boxes from the others by their features fits well where
-# the chosen ones are similar: its least error is ``x'Qx`` for the indicator x of the chosen boxes.
-# Edges of the graph join boxes of neighboring frames that are less than a third of the image
+# Objective and constraints
+# -------------------------
+# A ridge regression that separates chosen boxes from the others by their features fits well if the
+# chosen boxes are similar: its least error is ``x'Qx`` for the indicator x of the chosen boxes.
+# Edges of the graph join boxes of neighboring frames that are less than a third of the image width
 # apart.
 
 F = np.array([features(frame, box) for frame, here in zip(frames, boxes) for box in here])
 n = len(F)
-centring = np.eye(n) - np.full((n, n), 1.0 / n)
-F = centring @ F
+centering = np.eye(n) - np.full((n, n), 1.0 / n)
+F = centering @ F
 smoother = F @ np.linalg.solve(F.T @ F + 1e-3 * np.eye(F.shape[1]), F.T)
-Q = centring - smoother
+Q = centering - smoother
 Q = (Q + Q.T) / 2 + 1e-6 * np.eye(n)
 
 graph = nx.DiGraph()
@@ -79,9 +79,10 @@ for t in range(n_frames - 1):
 paths = domains.DagPaths(graph, variables="nodes")
 
 # %%
-# A mean of paths, and the best path
-# ----------------------------------
-# The minimum is a mean of some paths. The path nearest to it is one more call of the oracle.
+# Relaxed solution and rounding
+# -----------------------------
+# The minimum is a convex combination of paths. One more oracle call computes the path nearest to
+# it.
 
 result = minimize_frank_wolfe(objectives.Quadratic(Q), paths, tol=1e-8)
 path = paths.lmo(-result.x).to_array() > 0.5
@@ -89,7 +90,7 @@ shares = dict(zip(paths.nodes, result.x))
 chosen = {node for node, is_in in zip(paths.nodes, path) if is_in}
 print(f"{result.variant}: gap {result.dual_gap:.0e}, {result.n_oracle_calls} shortest paths, "
       f"mean of {len(result.atoms)} paths")  # fmt: skip
-print(f"frames with the right box: {len(chosen & set(truth))} of {n_frames}")
+print(f"frames with the correct box: {len(chosen & set(truth))} of {n_frames}")
 
 figure, axes = plt.subplots(2, 5, figsize=(13, 4.2), layout="constrained")
 for t, ax in enumerate(axes.flat):

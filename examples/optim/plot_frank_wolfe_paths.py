@@ -14,10 +14,10 @@ import numpy as np
 from sklearn_fw.optim import domains, minimize_frank_wolfe, objectives
 
 # %%
-# Two sets, two functions
-# -----------------------
-# A triangle, where the nearest point to the star lies on an edge, and a ball of the l1 norm with a
-# stretched quadratic. The atoms of both are corners, and each iterate is a mean of these.
+# Problems
+# --------
+# A triangle whose minimum (star) lies on an edge, and an l1 ball with a stretched quadratic. The
+# atoms of both are vertices, and each iterate is a convex combination of atoms.
 
 triangle = np.array([[0.0, 0.0], [2.0, 0.15], [0.35, 1.5]])
 diamond = np.array([[1.0, 0.0], [0.0, 1.0], [-1.0, 0.0], [0.0, -1.0]])
@@ -34,7 +34,7 @@ variants = {"fw": "tab:blue", "away": "tab:orange", "pairwise": "tab:green"}
 
 
 def path(objective, domain, variant, n_steps, start):
-    """The iterates of a run, which the callback sees."""
+    """Iterates of a run, collected by a callback."""
     points = [start.copy()]
     result = minimize_frank_wolfe(
         objective, domain, variant=variant, start=start, max_iter=n_steps, tol=0.0,
@@ -44,12 +44,12 @@ def path(objective, domain, variant, n_steps, start):
 
 
 # %%
-# Zigzags
-# -------
-# Plain Frank-Wolfe ("fw") goes towards a corner each time. Where the minimum lies on an edge, the
-# two corners of that edge take turns, and the corner where it all began keeps a share of the weight
-# that only shrinks: the path turns ever more slowly. Steps *away* from the worst corner in use take
-# that share back, and *pairwise* steps hand it over to the best corner. Both end on the edge.
+# Zigzagging
+# ----------
+# Each step of plain Frank-Wolfe ("fw") goes towards a vertex. If the minimum lies on an edge, the
+# steps alternate between both vertices of that edge, and the weight of the start vertex only
+# shrinks: progress becomes slower and slower. *Away* steps reduce the weight of the worst atom, and
+# *pairwise* steps move its weight to the best vertex. Both reach the edge.
 
 figure, axes = plt.subplots(2, 3, figsize=(11, 7), layout="constrained")
 for row, (name, (objective, domain, vertices, first)) in zip(axes, problems.items()):
@@ -70,11 +70,11 @@ for row, (name, (objective, domain, vertices, first)) in zip(axes, problems.item
                ylim=(low[1], high[1]), xticks=[], yticks=[])  # fmt: skip
 
 # %%
-# What it costs to zigzag
-# -----------------------
-# The gap, which each step knows and which bounds the error, falls like one over the number of steps
+# Convergence rates
+# -----------------
+# Each step computes the gap, which bounds the error. It decreases like one over the number of steps
 # for plain Frank-Wolfe, and by a constant factor per step for the others. The same in 500
-# dimensions: least squares over a ball of the l1 norm, with fewer rows than columns.
+# dimensions: least squares over an l1 ball, with fewer rows than columns.
 
 rng = np.random.default_rng(0)
 A = rng.standard_normal((200, 500))

@@ -15,9 +15,10 @@ import scipy.sparse as sp
 from sklearn_fw.optim import domains, minimize_frank_wolfe, objectives
 
 # %%
-# What is known
-# -------------
-# A woven pattern, which is a sum of six outer products of waves, and an eighth of its entries.
+# Data
+# ----
+# A woven pattern, which is a sum of six outer products of waves. One eighth of its entries is
+# observed, with noise.
 
 rng = np.random.default_rng(0)
 shape = (240, 160)
@@ -36,10 +37,10 @@ places = sp.csr_matrix(
 objective = objectives.LeastSquares(places, values)
 
 # %%
-# A set that is known by its oracle
-# ---------------------------------
-# The radius is the one parameter. In practice it is found by validation on some of the entries;
-# here a fifth of those that are known is kept back.
+# Selection of the radius
+# -----------------------
+# The radius of the ball is the only parameter. It is selected by validation on a fifth of the
+# observed entries.
 
 kept = rng.random(len(known)) < 0.8
 training = objectives.LeastSquares(places[kept], values[kept])
@@ -53,9 +54,10 @@ best = min(errors, key=errors.get)
 print({share: round(float(error), 3) for share, error in errors.items()})
 
 # %%
-# Step by step
-# ------------
-# Each step adds one outer product, and the gap bounds how far the objective is from its minimum.
+# Iterates
+# --------
+# Each step adds one outer product, and the gap bounds the distance of the objective from its
+# minimum.
 
 ball = domains.NuclearNormBall(shape, radius=best * scale)
 snapshots, steps = {}, (3, 10, 40, 400)
@@ -84,9 +86,9 @@ for ax in axes:
     ax.set(xticks=[], yticks=[])
 
 # %%
-# The certificate and the error
-# -----------------------------
-# The gap covers the known entries only. The set determines the others.
+# Gap and objective
+# -----------------
+# The gap covers the observed entries only. The constraint determines the others.
 
 figure, ax = plt.subplots(figsize=(6.5, 3.8), layout="constrained")
 history = result.history

@@ -11,7 +11,7 @@ selects the degree of a polynomial by the evidence, which minimizes the bound.
 # %%
 # Bounds
 # ------
-# Twenty normal features. "gaussian_linear" takes the variances as given and is a guarantee.
+# Twenty normal features. "gaussian_linear" assumes known variances and is a guarantee.
 # "subgamma" is a published bound without a guarantee: from n = 200 on its moment is infinite.
 
 import matplotlib.pyplot as plt
@@ -47,7 +47,8 @@ axes.set_title("Bounds of the tempered posterior")
 # %%
 # Evidence
 # --------
-# Fifteen points of a sine; seven degrees in one grid, through a Pipeline.
+# Fifteen noisy points of a sine, and polynomials of degree one to seven, selected through a
+# ``Pipeline``.
 
 rng = np.random.RandomState(42)
 x = 2 * np.pi * rng.rand(15, 1)
@@ -58,5 +59,5 @@ selector = PACBayesModelSelector(
 ).fit(x, target)
 figure, axes = plt.subplots(figsize=(7, 4), layout="constrained")
 EvidenceDisplay.from_estimator(selector, "polynomialfeatures__degree", ax=axes)
-axes.set_title("Evidence of fifteen points of a sine")
+axes.set_title("Evidence by polynomial degree")
 plt.show()

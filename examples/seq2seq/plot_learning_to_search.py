@@ -5,14 +5,14 @@ Learning to search with a linear tagger
 
 ``SeaRNNTransducer`` trains a network on the costs of its outputs. The same engine trains any policy
 that scores the next token, such as this linear one in NumPy. Outputs are tags of a noisy sequence,
-and the tagger gets its previous tag. Training with true previous tags makes it rely on them too
-much.
+and the previous tag is a feature. Training with true previous tags makes the tagger rely on them
+too much.
 """
 
 # %%
 # Data
 # ----
-# A state stays what it is for a while; observations are noisy, and each names the state or not.
+# States persist for a while; an observation is the one-hot state plus noise.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -39,8 +39,8 @@ X_test, y_test = sequences(400, rng)
 # %%
 # A linear policy
 # ---------------
-# Scores are linear in the observation and in the tag before. A state of the policy is the tags said
-# so far, row by row; the engine takes rows of it and puts them together.
+# Scores are linear in the observation and the previous tag. The state of the policy is a tuple of
+# arrays with one row per sequence; the engine selects and concatenates rows.
 
 
 class Linear(StepPolicy):
@@ -60,16 +60,16 @@ class Linear(StepPolicy):
 
 def features(X, time, before):
     here = X[np.arange(len(X)), time]
-    said = np.eye(N_STATES + 1)[before][:, :N_STATES]
-    return np.hstack([here, said, np.ones((len(X), 1))])
+    previous = np.eye(N_STATES + 1)[before][:, :N_STATES]
+    return np.hstack([here, previous, np.ones((len(X), 1))])
 
 
 # %%
 # Training
 # --------
-# Roll-outs give the costs of all tags in all cells of a batch, a loss makes derivatives by the
-# scores of them, and the chain rule ends at the weights. Maximum likelihood is the log-loss after a
-# roll-in and with roll-outs by the truth.
+# Roll-outs compute the costs of all tags in all cells of a batch. The loss gives derivatives with
+# respect to the scores, and the chain rule those with respect to the weights. Maximum likelihood is
+# the log-loss with reference roll-ins and roll-outs.
 
 
 def train(roll_in, roll_out, n_updates=60, batch=40):
@@ -104,15 +104,15 @@ ways = {
 found = {name: train(*way) for name, way in ways.items()}
 
 # %%
-# Errors, and what tokens cost
-# ----------------------------
-# On the right are the costs of all tags in all cells of one test sequence if the tagger goes on by
-# itself: a wrong tag costs more than itself where others follow it.
+# Test error and token costs
+# --------------------------
+# Right: the costs of all tags in all cells of one test sequence if the tagger completes the output.
+# A wrong tag costs more than one if it causes further errors.
 
 fig, (left, right) = plt.subplots(1, 2, figsize=(10, 3.6), layout="constrained")
 for name, (_, curve) in found.items():
     left.plot(curve, label=name)
-left.set(xlabel="updates", ylabel="wrong tags, as a share", title="Test sequences")
+left.set(xlabel="updates", ylabel="fraction of wrong tags", title="Test sequences")
 left.legend()
 policy = found["maximum likelihood"][0]
 costs = roll_out_costs(
@@ -121,8 +121,8 @@ costs = roll_out_costs(
 ).costs[0]  # fmt: skip
 image = right.imshow(LENGTH * costs.T, cmap="viridis", aspect="auto")
 right.plot(np.arange(LENGTH), y_test[0], "w.", label="true tag")
-right.set(xlabel="cell", ylabel="tag that is said there", title="Wrong tags that follow from it")
+right.set(xlabel="cell", ylabel="tag chosen in the cell", title="Wrong tags after completion")
 right.set_yticks(range(N_STATES))
-right.legend(loc="upper right")
+right.legend(loc="lower right")
 fig.colorbar(image, ax=right)
 plt.show()

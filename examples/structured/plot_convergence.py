@@ -9,8 +9,8 @@ eight variants reach the same optimum with a certificate, at different costs.
 """
 
 # %%
-# One problem
-# -----------
+# Data
+# ----
 
 import warnings
 
@@ -26,11 +26,11 @@ words = make_digit_words(n_train=600, n_test=300, random_state=0)
 X, y = words.X_train, words.y_train
 
 # %%
-# Eight solvers
-# -------------
-# A solver object carries the settings that the name of a solver leaves at their defaults. All get
-# the same number of passes, and no gap is small enough to stop earlier, which a warning would say
-# eight times. The first fit compiles, so one is made before the clock runs.
+# Eight variants
+# --------------
+# A solver object sets the options that the name of a solver leaves at their defaults. All variants
+# run the same number of passes: ``tol=0`` disables the stopping criterion. Small fits compile the
+# code before times are measured.
 
 warnings.simplefilter("ignore", ConvergenceWarning)
 colors = {
@@ -53,11 +53,11 @@ for (step, cache), color in colors.items():
         fits[name] = svm.fit(X, y), {"color": color, "linestyle": linestyle}
 
 # %%
-# Two prices
-# ----------
-# Oracle calls are what counts when the oracle is slow. Here it is Viterbi's algorithm, compiled and
-# about as cheap as a look into the cache, so the order against seconds is another one. Sampling by
-# gaps pays in both.
+# Oracle calls and time
+# ---------------------
+# The number of oracle calls is the relevant cost if the oracle is slow. Here it is compiled Viterbi
+# decoding, about as cheap as a cache lookup, so the ranking by seconds is different. Gap sampling
+# is faster by both measures.
 
 figure, axes = plt.subplots(1, 2, figsize=(11, 5), sharey=True, layout="constrained")
 for name, (svm, style) in fits.items():
@@ -69,14 +69,14 @@ axes[1].set_ylabel("")
 for name, (svm, _) in fits.items():
     print(
         f"{name:24s} gap {svm.dual_gap_:.1e}  oracle calls {svm.n_oracle_calls_:6d}  "
-        f"right digits {svm.score(words.X_test, words.y_test):.3f}"
+        f"correct digits {svm.score(words.X_test, words.y_test):.3f}"
     )
 
 # %%
-# What the gap says
-# -----------------
-# The objective at the weights is an upper bound of the optimum, the dual objective a lower bound.
-# The optimum lies in the shade, whose height is the gap. Here it is measured after every pass.
+# Duality gap
+# -----------
+# The objective is an upper bound on the optimum, the dual objective a lower bound. The optimum lies
+# in the shaded region, whose height is the gap. Here it is computed after every pass.
 
 solver = BlockFrankWolfe("pairwise", gap_check=1)
 svm = StructuredSVM(solver=solver, C=0.01, tol=1e-3, random_state=0).fit(X, y)

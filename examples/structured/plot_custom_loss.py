@@ -4,15 +4,15 @@ Custom task loss: asymmetric costs of digits
 ============================================
 
 A digit of an invoice that is predicted too high costs five times as much as one that is too low. A
-custom task loss states these costs, and training uses them as margins.
+custom task loss defines these costs, and training uses them as margins.
 """
 
 # %%
-# A loss by the costs of nodes
-# ----------------------------
-# The loss is a sum over digits. So it suffices to define the costs of states of each digit: one row
-# per digit of all words, one column per label. The chain trains with it as with the losses that are
-# built in, in compiled passes, and with the same certificate.
+# Task loss from node costs
+# -------------------------
+# The loss is a sum over digits, so the costs of the states of each digit define it: one row per
+# digit of all words, one column per label. The chain trains with it as with built-in losses: in
+# compiled passes, and with the same certificate.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -25,7 +25,7 @@ from sklearn_fw.task_losses import TaskLoss
 
 
 class TooHigh(TaskLoss):
-    """Mean over digits of 1 for a digit that is read too high, and less for one too low."""
+    """Mean over digits of 1 for a digit predicted too high, and less for one too low."""
 
     def __init__(self, too_low=0.2):
         self.too_low = too_low
@@ -40,15 +40,15 @@ class TooHigh(TaskLoss):
 # %%
 # Training
 # --------
-# ``task_loss__too_low`` would be the key of a grid. The same object judges predictions, here and as
-# a scorer (:func:`~sklearn_fw.metrics.make_loss_scorer`).
+# A grid search can set ``task_loss__too_low``. The same object evaluates predictions, here and as a
+# scorer (:func:`~sklearn_fw.metrics.make_loss_scorer`).
 
 words = make_digit_words(n_train=200, n_test=400, noise=0.4, random_state=0)
 X_train, y_train, X_test, y_test = words.X_train, words.y_train, words.X_test, words.y_test
 
 models = {
-    "all mistakes equal": StructuredSVM("chain", task_loss="hamming", C=0.003, random_state=0),
-    "too high costs more": StructuredSVM("chain", task_loss=TooHigh(), C=0.003, random_state=0),
+    "equal costs": StructuredSVM("chain", task_loss="hamming", C=0.003, random_state=0),
+    "asymmetric costs": StructuredSVM("chain", task_loss=TooHigh(), C=0.003, random_state=0),
 }
 truth = np.concatenate(y_test)
 tables = {}
@@ -63,10 +63,10 @@ for name, svm in models.items():
     )
 
 # %%
-# Mistakes move to the cheap side
-# -------------------------------
-# Above the diagonal digits are read too high. These mistakes nearly disappear; more digits are read
-# too low, and the mean cost falls.
+# Confusion matrices
+# ------------------
+# Above the diagonal are digits predicted too high. With asymmetric costs these errors nearly
+# disappear; more digits are predicted too low, and the mean cost falls.
 
 figure, axes = plt.subplots(1, 2, figsize=(9.5, 4.4), sharey=True, layout="constrained")
 for ax, (name, table) in zip(axes, tables.items()):
@@ -76,5 +76,5 @@ for ax, (name, table) in zip(axes, tables.items()):
             color = "0.6" if i == j else "black"
             ax.text(j, i, f"{100 * share:.0f}", ha="center", va="center", color=color, size=8)
     ax.plot([-0.5, 9.5], [-0.5, 9.5], color="0.8", linewidth=1, zorder=0.5)
-    ax.set(title=name, xlabel="reading", xticks=range(10), yticks=range(10))
-axes[0].set_ylabel("truth (percent of its images)")
+    ax.set(title=name, xlabel="prediction", xticks=range(10), yticks=range(10))
+axes[0].set_ylabel("true digit (percent of row)")

@@ -3,16 +3,16 @@
 Custom model: matching of digit images
 ======================================
 
-Ten handwritten digits form a row, and the same ten digits by other writers form a second one, in
-another order. The output is the matching of both rows. Four methods in plain Python define a model
-with a learned similarity of images; solver and certificate stay the same.
+The input is two rows of images of the same ten handwritten digits, from different writers and in
+different orders. The output is the matching of both rows. Four methods in plain Python define a
+model with a learned similarity of images; solver and certificate stay the same.
 """
 
 # %%
 # Data
 # ----
 # An input is a pair of arrays of images. An output is an array ``y``: the partner of image ``i`` is
-# at ``y[i]``. The images are noisy and centered, and training and test rows share none.
+# at ``y[i]``. The images are noisy and centered, and training and test rows share no image.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -32,7 +32,7 @@ order = rng.permutation(len(images))
 
 
 def draw_rows(half):
-    """Two rows with an image of each digit, and the place of each partner."""
+    """Two rows with an image of each digit, and the position of each partner."""
     top, below = rng.permutation(10), rng.permutation(10)
     rows = [[rng.choice(half[digits[half] == digit]) for digit in row] for row in (top, below)]
     return (images[rows[0]], images[rows[1]]), np.argsort(below)[top]
@@ -42,15 +42,15 @@ X_train, y_train = zip(*[draw_rows(order[:900]) for _ in range(200)])
 X_test, y_test = zip(*[draw_rows(order[900:]) for _ in range(200)])
 
 # %%
-# The model
-# ---------
-# Images ``a`` and ``b`` that are joined score ``a @ W @ b``, so the features of a matching are the
-# products of the pixels of joined images. The loss is the share of images with a wrong partner. The
-# best matching is an assignment problem, with the loss too, since that is a sum over images.
+# Model
+# -----
+# Matched images ``a`` and ``b`` have the score ``a @ W @ b``, so the features of a matching are
+# products of pixels of matched images. The loss is the fraction of images with a wrong partner. MAP
+# inference is an assignment problem, also with the loss, since that is a sum over images.
 
 
 class MatchingModel(StructuredModel):
-    """Joins the images of two rows by a learned similarity."""
+    """Matching of the images of two rows by a learned similarity."""
 
     def initialize(self, X, y):
         self.n_pixels_ = X[0][0].shape[1]
@@ -79,8 +79,8 @@ class MatchingModel(StructuredModel):
 # %%
 # Training
 # --------
-# An oracle in Python is slow beside a look into the cache, so ``solver="cached"`` suits. For
-# comparison, the same assignment problem with Euclidean distances.
+# An oracle in Python is slow compared with a cache lookup, so ``solver="cached"`` is a good choice.
+# The baseline is the same assignment problem with Euclidean distances.
 
 svm = StructuredSVM(MatchingModel(), solver="cached", C=0.1, random_state=0)
 svm.fit(X_train, y_train)
@@ -94,12 +94,12 @@ matchings = {
     "learned similarity": svm.predict(X_test),
 }
 for name, matching in matchings.items():
-    print(f"{name}: {np.mean([a == b for a, b in zip(y_test, matching)]):.3f} right partners")
+    print(f"{name}: {np.mean([a == b for a, b in zip(y_test, matching)]):.3f} correct partners")
 
 # %%
-# Rows of the test set
-# --------------------
-# Lines join what was matched; mistakes are red.
+# Predicted matchings
+# -------------------
+# Lines join matched images; errors are red.
 
 
 def draw_matching(ax, x, matching, truth):
@@ -124,10 +124,10 @@ for i, row in enumerate(axes):
         ax.set_title(name if i == 0 else "")
 
 # %%
-# What the similarity expects
-# ---------------------------
-# ``a @ W`` is the direction in which a partner of ``a`` should lie. For the mean image of a digit
-# (red where it is darker than the mean of all) it is an image of the same digit.
+# Learned similarity
+# ------------------
+# ``a @ W`` is the direction in which the best partner of ``a`` lies. For the mean image of a digit
+# (red where it is darker than the mean of all digits) it is an image of the same digit.
 
 W = svm.coef_.reshape(64, 64)
 figure, axes = plt.subplots(2, 10, figsize=(12, 2.9), layout="constrained")

@@ -4,15 +4,15 @@ Custom oracle: numbers with a check digit
 =========================================
 
 Account numbers and ISBNs contain a check digit: with factors 1, 3, 1, 3, ... the digits add up to a
-multiple of ten. No chain model can express this rule, because it ties all digits together. An
-oracle can: it returns the best output that is allowed.
+multiple of ten. No chain model can express this constraint, because it ties all digits together. An
+oracle can: it returns the best output that satisfies it.
 """
 
 # %%
-# Codes
-# -----
-# Eight noisy images of digits each; the last digit is chosen such that the rule holds. Training and
-# test codes share no image.
+# Data
+# ----
+# A code is a sequence of eight noisy images of digits; the last digit is chosen such that the
+# constraint holds. Training and test codes share no image.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -42,16 +42,16 @@ X_test, y_test = zip(*[draw_code(order[900:]) for _ in range(300)])
 print(y_train[0], FACTORS @ y_train[0])
 
 # %%
-# The oracle
-# ----------
-# Viterbi's algorithm with a memory: for every prefix, the best score for each last digit *and* each
-# remainder of the sum so far. Only codes that end with remainder zero are allowed. The function
-# returns the labels, their score and an upper bound of all scores. Equal numbers mean that the
-# answer is exact, and the certificate of the fit relies on that.
+# Oracle
+# ------
+# Viterbi decoding with an extended state: for every prefix, the best score for each last digit
+# *and* each remainder of the sum so far. Only codes that end with remainder zero are allowed. The
+# function returns the labels, their score and an upper bound on all scores. If both numbers are
+# equal, the labels are optimal; the certificate of the fit relies on it.
 
 
 def read_code(scores):
-    """Best code that fulfills the rule."""
+    """Best code with a valid check digit."""
     remainder, digit = np.divmod(np.arange(100), 10)
     best = np.full((10, 10), -np.inf)  # remainder so far, last digit
     best[digit, digit] = scores.unary[0][digit]
@@ -74,32 +74,33 @@ def read_code(scores):
 
 
 # %%
-# Reading with and without the rule
-# ---------------------------------
-# Same model, same training codes. Without the rule, whatever breaks it is noticed but not repaired.
+# Accuracy with and without the constraint
+# ----------------------------------------
+# Both models have the same training codes. Without the constraint the check digit detects errors,
+# but does not correct them.
 
 plain = StructuredSVM("chain", C=0.05, random_state=0).fit(X_train, y_train)
 ruled = StructuredSVM("chain", C=0.05, oracle=read_code, random_state=0).fit(X_train, y_train)
-readings = {"without the rule": plain.predict(X_test), "with the rule": ruled.predict(X_test)}
+readings = {"unconstrained": plain.predict(X_test), "constrained": ruled.predict(X_test)}
 for name, predicted in readings.items():
     print(
-        f"{name:16s} right digits {node_accuracy(y_test, predicted):.3f}, "
-        f"right codes {sequence_accuracy(y_test, predicted):.3f}, "
-        f"codes that keep the rule {np.mean([FACTORS @ code % 10 == 0 for code in predicted]):.2f}"
+        f"{name:16s} correct digits {node_accuracy(y_test, predicted):.3f}, "
+        f"correct codes {sequence_accuracy(y_test, predicted):.3f}, "
+        f"valid codes {np.mean([FACTORS @ code % 10 == 0 for code in predicted]):.2f}"
     )
-for name, svm in (("without the rule", plain), ("with the rule", ruled)):
+for name, svm in (("unconstrained", plain), ("constrained", ruled)):
     print(f"{name:16s} duality gap {svm.dual_gap_:.2g} of an objective of {svm.objective_:.2g}")
 
 # %%
-# Repaired codes
-# --------------
-# The first test codes that the two readers read differently, with mistakes in red. A single misread
-# digit is often repaired; after two mistakes the rule can mislead.
+# Corrected codes
+# ---------------
+# The first test codes with different predictions, errors in red. A single wrong digit is often
+# corrected; with two wrong digits the constraint can mislead.
 
 mistakes = {name: [np.sum(a != b) for a, b in zip(y_test, r)] for name, r in readings.items()}
-once = np.equal(mistakes["without the rule"], 1)
-repaired = np.equal(mistakes["with the rule"], 0)[once]
-print(f"{repaired.sum()} of {once.sum()} codes with one misread digit are repaired")
+once = np.equal(mistakes["unconstrained"], 1)
+repaired = np.equal(mistakes["constrained"], 0)[once]
+print(f"{repaired.sum()} of {once.sum()} codes with one wrong digit are corrected")
 
 differ = [
     i for i in range(len(y_test)) if np.any(np.diff([r[i] for r in readings.values()], axis=0))

@@ -9,12 +9,12 @@ with ``"bcfw"``.
 """
 
 # %%
-# The solver
-# ----------
-# ``start`` gets the training set as ``blocks`` and returns an object that makes passes. ``answer``
-# is one call of the oracle, with the loss added to the scores; ``add_to`` adds the features of the
-# truth less those of the answer. As the method knows no lower bound, it has no certificate: ``tol``
-# cannot end it, and ``max_iter`` does.
+# Solver
+# ------
+# ``start`` gets the dual problem as ``blocks`` and returns an object whose ``step`` makes one pass.
+# ``answer`` is one call of the loss-augmented oracle; ``add_to`` adds the features of the target
+# minus those of the answer. The method has no lower bound, and therefore no certificate: ``tol``
+# has no effect, and ``max_iter`` ends the fit.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -37,7 +37,7 @@ class PlainSubgradient(Solver):
 
 
 class Run:
-    """Weights, and how often they were changed."""
+    """Weights and the number of updates."""
 
     def __init__(self, blocks, lam, rng):
         self.blocks, self.lam, self.rng = blocks, lam, rng
@@ -64,10 +64,10 @@ class Run:
 
 
 # %%
-# Words of digits
-# ---------------
-# Both get thirty passes. A certificate brackets the minimum: it lies between the objective and the
-# dual objective of ``"bcfw"``.
+# Comparison with block-coordinate Frank-Wolfe
+# --------------------------------------------
+# Both solvers make thirty passes. The minimum lies between the objective and the dual objective of
+# ``"bcfw"``.
 
 words = make_digit_words(n_train=200, n_test=100, random_state=0)
 X, y = words.X_train, words.y_train
@@ -79,7 +79,7 @@ for name, svm in (("own", own), ("bcfw", bcfw)):
     print(f"score {svm.score(words.X_test, words.y_test):.3f}")
 
 # %%
-# The gap adds what a curve alone lacks: how much there is left to gain.
+# The gap bounds the possible improvement, which a curve of the objective does not show.
 
 figure, axes = plt.subplots(figsize=(6.4, 3.8), layout="constrained")
 for svm, color, label in ((own, "tab:red", "own subgradient"), (bcfw, "tab:blue", "bcfw")):
@@ -87,7 +87,7 @@ for svm, color, label in ((own, "tab:red", "own subgradient"), (bcfw, "tab:blue"
 history = bcfw.history_
 axes.fill_between(
     history["n_iter"], history["dual_objective"], history["objective"], color="tab:blue",
-    alpha=0.15, label="where the minimum lies",
+    alpha=0.15, label="range of the minimum",
 )  # fmt: skip
 best = bcfw.history_["objective"].min()
 axes.set(xlabel="passes", ylabel="objective", ylim=(0.6 * best, 3.0 * best))
@@ -95,8 +95,8 @@ axes.legend()
 plt.show()
 
 # %%
-# The same class trains with any other oracle, here a function, and any other model, here one label
-# per sample.
+# The same class works with any other oracle, here a function, and with any other model, here one
+# label per sample.
 
 settings = {"solver": PlainSubgradient(), "max_iter": 5, "random_state": 0}
 by_function = StructuredSVM("chain", oracle=Viterbi().argmax, C=0.05, **settings)

@@ -10,10 +10,10 @@ of neighbors, and predicts whole words.
 """
 
 # %%
-# Words
-# -----
-# ``X`` holds one array per word, with one row of pixels per digit, and ``y`` the digits. Training
-# and test words share no image.
+# Data
+# ----
+# ``X`` is a list with one array per word, with one row of pixels per digit; ``y`` contains the
+# digits. Training and test words share no image.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -31,8 +31,8 @@ print(X_train[0].shape, y_train[0])
 # Linear classifier and chain model
 # ---------------------------------
 # Both are linear; the chain also has transition weights. For each, C is the best of five values on
-# one half of the test words, and the other half measures its accuracy. (Folds of the training words
-# would share images, and would choose too large a C.)
+# one half of the test words, and the other half measures the accuracy. (Folds of the training words
+# would share images and select too large a C.)
 
 X_valid, y_valid, X_new, y_new = X_test[:200], y_test[:200], X_test[200:], y_test[200:]
 Cs = [0.001, 0.003, 0.01, 0.03, 0.1]
@@ -49,13 +49,13 @@ readings = {
 }
 for name, predicted in readings.items():
     print(
-        f"{name:15s} right digits {node_accuracy(y_new, predicted):.3f}, "
-        f"right words {sequence_accuracy(y_new, predicted):.3f}"
+        f"{name:15s} correct digits {node_accuracy(y_new, predicted):.3f}, "
+        f"correct words {sequence_accuracy(y_new, predicted):.3f}"
     )
 
 # %%
 # The duality gap certifies the fit: the objective is at most this far above its minimum. The
-# default ``tol`` is a tenth of the objective, because predictions stop changing before.
+# default ``tol`` is a tenth of the objective, because predictions hardly change below.
 
 print(
     f"duality gap {chain.dual_gap_:.2g} of an objective of {chain.objective_:.2g} "

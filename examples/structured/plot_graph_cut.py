@@ -3,13 +3,13 @@
 Image segmentation by graph cuts
 ================================
 
-Each photograph becomes a graph of superpixels, a few hundred patches of one color, with edges
+Each photograph becomes a graph of superpixels, a few hundred patches of similar color, with edges
 between neighbors. The label of a node is animal or background. `GraphCutModel` adds the scores of
 the nodes, and subtracts a cost for every edge between different labels, which is larger between
 similar patches. The MAP labeling is a minimum cut.
 
-The photographs are Weizmann horses if the folder ``SKLEARN_FW_DATA`` contains them, else generated
-animals.
+The photographs are Weizmann horses if the folder ``SKLEARN_FW_DATA`` contains them, and generated
+animals otherwise.
 """
 
 # %%
@@ -38,7 +38,7 @@ rng = np.random.default_rng(0)
 
 
 def draw_animal(height=110, width=150):
-    """An animal on a meadow, in colors and light that vary, and where it is."""
+    """Image and mask of an animal on a meadow, with random colors and light."""
     row, column = np.mgrid[:height, :width] / height
     x, y, size = rng.uniform(0.55, 0.8), rng.uniform(0.45, 0.6), rng.uniform(0.8, 1.15)
     side = rng.choice([-1, 1])
@@ -76,10 +76,10 @@ else:
 # %%
 # Graphs
 # ------
-# The features of a node are visual words of color and texture, in it and around it, and its
-# position. Those of an edge are the length of the border, alone and times similarities from 0 to 1.
-# The program takes them from the benchmark ``horses.py``. The cost of a wrong node is its number of
-# pixels.
+# Node features are visual words of color and texture, in the superpixel and around it, and its
+# position. Edge features are the length of the border, alone and times similarities from 0 to 1.
+# The program imports them from the benchmark ``horses.py``. The cost of a wrong node is its number
+# of pixels.
 
 sys.path.append(str(next(p for p in EXAMPLES if (p / "benchmarks").is_dir()) / "benchmarks"))
 from horses import View, Words
@@ -96,11 +96,11 @@ print(f"{len(features)} nodes with {features.shape[1]} features, {len(edges)} ed
       f"{likeness.shape[1]}")  # fmt: skip
 
 # %%
-# With and without edges
-# ----------------------
-# Both models have the same features of nodes and the same defaults. The task loss is one minus the
-# intersection over union of the animal. The solver keeps the weights of edges positive, so every
-# MAP problem of the training is a minimum cut, which is exact: the duality gap is a certificate.
+# Accuracy with and without edges
+# -------------------------------
+# Both models have the same node features and default parameters. The task loss is one minus the
+# intersection over union of the animal. The solver keeps edge weights nonnegative, so every MAP
+# problem in training is a minimum cut, which is exact: the duality gap is a certificate.
 
 found = {}
 for name, graphs in X.items():

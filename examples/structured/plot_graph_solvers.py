@@ -3,16 +3,16 @@
 Solvers compared on binary images
 =================================
 
-Binary images in noise are segmented by minimum cuts, which are exact on any graph. So each solver
-certifies the duality gap of its weights. Solvers differ in their oracle calls and in the work
-between calls; the best one depends on the cost of a call.
+Binary images in noise are segmented by minimum cuts, which are exact on any graph. So the duality
+gap of each solver is a certificate. Solvers differ in their oracle calls and in the work between
+calls; the best one depends on the cost of a call.
 """
 
 # %%
-# Images as graphs
-# ------------------
-# Pixels are nodes with two noisy features. Neighbors are joined by edges with the similarity of
-# their ends.
+# Data
+# ----
+# Pixels are nodes with two noisy features. Edges join neighbors; their feature is the similarity of
+# both ends.
 
 import warnings
 
@@ -43,9 +43,9 @@ for _ in range(N_TRAIN + 1):
 # %%
 # Eight solvers
 # -------------
-# All have the same objective and the same bounds: weights of edges stay positive, so that every
-# question is a minimum cut. A solver stops at a gap of a thousandth of the objective, or after some
-# passes. The first fit compiles, so one is made before the clock runs.
+# All solvers have the same objective and the same bounds: edge weights stay nonnegative, so every
+# oracle call is a minimum cut. A solver stops at a gap of 0.1 % of the objective, or after some
+# passes. Small fits compile the code before times are measured.
 
 warnings.simplefilter("ignore", ConvergenceWarning)
 solvers = {  # colors and passes
@@ -70,13 +70,13 @@ for name, (_, passes) in solvers.items():
     )
 
 # %%
-# Questions and seconds
+# Oracle calls and time
 # ---------------------
-# Passes over single images use each answer at once; batches and sweeps wait for the answers of
-# many, and a cache asks less often. Cutting planes keep all answers and solve a quadratic program
-# on them: this model has fourteen weights, and a few dozen planes say all about so few. With
-# thousands of weights it takes many more. The extragradient method projects onto flows, and asks
-# the oracle for its certificates alone.
+# Passes over single images use each oracle result at once; batch methods wait for the results of
+# many images, and a cache saves calls. Cutting-plane solvers keep all planes and solve a quadratic
+# program over them: this model has fourteen weights, for which a few dozen planes suffice.
+# Thousands of weights need many more. The extragradient method projects onto flows, and calls the
+# oracle for its certificates only.
 
 figure, axes = plt.subplots(1, 2, figsize=(11, 4.8), sharey=True, layout="constrained")
 for name, (color, _) in solvers.items():
@@ -88,11 +88,11 @@ axes[1].get_legend().remove()
 axes[1].set_ylabel("")
 
 # %%
-# The optimum from both sides
-# ---------------------------
-# Above the objective of the weights, below a bound for all weights; they meet at the optimum. Steps
-# on single images are close to it early and then slow. Planes are far off for a while, and
-# are exact in the end. Below, an image that no solver has seen.
+# Upper and lower bounds
+# ----------------------
+# The objective is an upper bound on the optimum, the dual objective a lower bound; both converge to
+# it. Block-coordinate steps are close to the optimum early, and slow afterwards. Cutting planes are
+# far off at first, and exact in the end. The second figure shows a test image.
 
 chosen = ("bcpfw", "n_slack", "one_slack")
 figure, axes = plt.subplots(1, 3, figsize=(11, 3.4), sharey=True, layout="constrained")
@@ -103,15 +103,15 @@ for ax, name in zip(axes, chosen):
     ax.get_legend().remove()
     ax.set(title=name, ylim=(0, 1), ylabel="objective and bound" if ax is axes[0] else "")
 
-shown = {"a feature": X[-1][0][:, 0]}
+shown = {"one feature": X[-1][0][:, 0]}
 alone = StructuredSVM(GraphCutModel(), random_state=0)
 no_edges = [(looks, np.empty((0, 2), int)) for looks, *_ in X]
-shown["nodes alone"] = alone.fit(no_edges[:N_TRAIN], y[:N_TRAIN]).predict(no_edges[-1:])[0]
+shown["without edges"] = alone.fit(no_edges[:N_TRAIN], y[:N_TRAIN]).predict(no_edges[-1:])[0]
 shown["minimum cut"] = fits["bcpfw"].predict(X[-1:])[0]
 shown["truth"] = y[-1]
 figure, axes = plt.subplots(1, 4, figsize=(11, 3), layout="constrained")
 for ax, (name, values) in zip(axes, shown.items()):
-    right = "" if name in ("a feature", "truth") else f": {np.mean(values == y[-1]):.0%} right"
+    right = "" if name in ("one feature", "truth") else f": {np.mean(values == y[-1]):.0%} correct"
     ax.imshow(values.reshape(SIDE, SIDE), cmap="cividis")
     ax.set(title=name + right, xticks=[], yticks=[])
 

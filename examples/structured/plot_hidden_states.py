@@ -3,16 +3,16 @@
 Latent structured SVM: odd and even digits
 ==========================================
 
-Odd digits have no shape in common, so one hyperplane separates them badly. With five hidden states
-per class the model has one template for each shape. Digits are not given: states start as clusters,
-and training alternates between states and templates.
+Odd digits have no common shape, so one hyperplane separates them badly. With five hidden states per
+class the model has one template per shape. The digits are not given: states are initialized by
+clustering, and training alternates between states and templates.
 """
 
 # %%
 # Data
 # ----
-# The digits of scikit-learn, half of them to learn from. Labels are 0 for even and 1 for odd; the
-# digits themselves are only for looking at the result.
+# The digits of scikit-learn, half of them for training. Labels are 0 for even and 1 for odd digits;
+# the digits themselves only serve to inspect the result.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -29,8 +29,8 @@ X_train, X_test, digits_train, digits_test = train_test_split(
 y_train, y_test = digits_train % 2, digits_test % 2
 
 # %%
-# Without and with hidden states
-# ------------------------------
+# Accuracy by number of hidden states
+# -----------------------------------
 
 plain = StructuredSVM(random_state=0).fit(X_train, y_train)
 print(f"one state per class: accuracy {plain.score(X_test, y_test):.3f}")
@@ -39,11 +39,12 @@ for n_states in (2, 3, 5):
     print(f"{n_states} states per class: accuracy {svm.score(X_test, y_test):.3f}")
 
 # %%
-# What the states found
-# ---------------------
-# Above, the mean of the test images in each state; below, which digits they show. States of even
-# digits are on the left. The objective is not convex, so that it matters where it begins, but it
-# falls with every convex problem that is solved, and ends where no weights improve on it.
+# Hidden states
+# -------------
+# Top: the mean test image of each state, with the states of even digits at the left. Bottom left:
+# the digits in each state. Bottom right: the objective. It is not convex, so the result depends on
+# the initialization; it decreases with every convex problem, and training ends when no weights
+# improve on it.
 
 states = svm.predict_states(X_test)
 counts = np.array([np.bincount(digits_test[states == h], minlength=10) for h in range(10)])
@@ -62,11 +63,11 @@ shares = counts[order] / np.maximum(counts[order].sum(axis=1, keepdims=True), 1)
 left.imshow(shares.T, cmap="Blues", aspect="auto")
 left.axvline(4.5, color="0.5", linewidth=1)
 left.set(xlabel="hidden state", ylabel="digit", xticks=range(10), yticks=range(10))
-left.set_title("share of the digits in each state")
+left.set_title("fraction of digits per state")
 history = svm.history_
 right.plot(history["n_iter"], history["objective"], "o-", label="objective")
-right.plot(history["n_iter"], history["dual_objective"], "s--", label="bound at its states")
+right.plot(history["n_iter"], history["dual_objective"], "s--", label="bound for fixed states")
 right.set(xlabel="convex problems solved", ylim=(0, None))
 right.legend()
-right.set_title("the objective never rises")
+right.set_title("objective")
 plt.show()

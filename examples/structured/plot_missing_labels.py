@@ -3,15 +3,15 @@
 Sequences with missing labels
 =============================
 
-Annotators label one element in five of each sequence. Elements without a label still have features
-and neighbors: a chain trained with missing labels learns how labels follow each other.
+Only some elements of each sequence have a label. Elements without a label still have features and
+neighbors: a chain trained with missing labels learns transitions from them.
 """
 
 # %%
 # Data
 # ----
 # Words of noisy digits, in which some digits follow others more often. Labels are masked at random;
-# every training takes the same words.
+# all methods train on the same words.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -25,12 +25,12 @@ X, y, X_test, y_test = words.X_train, words.y_train, words.X_test, words.y_test
 shares = [0.08, 0.15, 0.3, 0.5, 0.7]
 
 # %%
-# Three ways to learn from some labels
-# ------------------------------------
-# Elements with a label, each alone; chains of the elements that have a label, as if there were no
-# others between them; and all elements, where missing labels are masked.
+# Three methods
+# -------------
+# Single labeled elements; chains of the labeled elements, with the others left out; and full
+# sequences with masked labels.
 
-scores = {"single elements": [], "chains without the rest": [], "missing labels": []}
+scores = {"single elements": [], "chains of labeled elements": [], "missing labels": []}
 for share in shares:
     rng = np.random.default_rng(0)
     masked = [np.ma.array(labels, mask=rng.random(len(labels)) > share) for labels in y]
@@ -42,26 +42,26 @@ for share in shares:
     alone.fit(np.concatenate(X_known), np.concatenate(y_known))
     scores["single elements"].append(alone.score(np.concatenate(X_test), np.concatenate(y_test)))
     cut = StructuredSVM("chain", random_state=0).fit(X_known, y_known)
-    scores["chains without the rest"].append(cut.score(X_test, y_test))
+    scores["chains of labeled elements"].append(cut.score(X_test, y_test))
     svm = LatentStructuredSVM("chain", n_states_per_label=1, random_state=0).fit(X, masked)
     scores["missing labels"].append(svm.score(X_test, y_test))
 
 everything = StructuredSVM("chain", random_state=0).fit(X, y).score(X_test, y_test)
 
 # %%
-# What a label is worth
-# ---------------------
-# To leave out what has no label also spoils what is left: digits become neighbors that never were.
-# Masked labels keep the words as they are.
+# Accuracy by fraction of labels
+# ------------------------------
+# Leaving out elements without a label creates wrong transitions: elements become neighbors that
+# were not. Masked labels keep the words as they are.
 
 fig, ax = plt.subplots(figsize=(7, 4.2), layout="constrained")
 ax.axhline(everything, color="0.6", linestyle=":", label="all labels")
 for (name, values), marker in zip(scores.items(), "svo"):
     ax.plot(shares, values, marker=marker, label=name)
-    print(f"{name:24s}", " ".join(f"{value:.3f}" for value in values))
+    print(f"{name:26s}", " ".join(f"{value:.3f}" for value in values))
 ax.set(
-    xlabel="share of elements with a label",
-    ylabel="share of elements read rightly",
+    xlabel="fraction of labeled elements",
+    ylabel="fraction of correct elements",
     xscale="log",
     xticks=shares,
     xticklabels=shares,

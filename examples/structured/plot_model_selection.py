@@ -3,15 +3,15 @@
 Pipelines and grid search on sequences
 ======================================
 
-A sequence model is tuned by scikit-learn's model selection. Words are read from nonlinear features
-of their digits, and the width of the kernel is selected together with C.
+scikit-learn's model selection tunes a sequence model. Nonlinear features of digits enter a chain,
+and the width of the kernel is selected together with C.
 """
 
 # %%
-# A pipeline
-# ----------
-# ``NodeTransformer`` lends a transformer of rows to sequences: it is fitted on the digits of all
-# words at once, and each word gets its own rows back. Everything inside keeps its parameters, so
+# Pipeline
+# --------
+# ``NodeTransformer`` applies a transformer of rows to sequences: it is fitted on the digits of all
+# words at once, and transforms each word. The inner transformer keeps its parameters, so
 # ``nodes__transformer__gamma`` is a key of a grid.
 
 import matplotlib.pyplot as plt
@@ -34,12 +34,13 @@ pipeline = Pipeline(
 )
 
 # %%
-# The search
-# ----------
-# Any splitter works, since a sequence is one sample. Here two training words can hold the same
-# image of a digit, so folds of them would not be independent: the search validates on words that
-# share no image with the training words. Scorers come as objects, because the names that
-# scikit-learn knows are for single labels. The coarse default of ``tol`` is enough to compare.
+# Grid search
+# -----------
+# Any splitter works, since a sequence is one sample. Here two training words can contain the same
+# image of a digit, so cross-validation folds would not be independent: the search validates on
+# words that share no image with the training words. Scorers are objects, because the scorer names
+# of scikit-learn are for single labels. The default ``tol`` is accurate enough to compare
+# parameters.
 
 X = np.concatenate([words.X_train, words.X_test[:200]])
 y = np.concatenate([words.y_train, words.y_test[:200]])
@@ -54,8 +55,8 @@ search = GridSearchCV(
 results = search.fit(X, y).cv_results_
 
 # %%
-# The whole grid at one look, best value in bold. Plain pixels need a smaller C than the kernel,
-# and read fewer words.
+# Scores of the grid, with the best value in bold. Plain pixels need a smaller C than the kernel,
+# and are less accurate.
 
 features = ["plain pixels", *(f"kernel, gamma {gamma}" for gamma in gammas)]
 figure, axes = plt.subplots(1, 2, figsize=(11, 3.6), sharey=True, layout="constrained")
@@ -69,19 +70,19 @@ for ax, name in zip(axes, ("digits", "words")):
             j, i, f"{score:.2f}", ha="center", va="center", color="white" if dark else "black",
             weight="bold" if (i, j) == best else "normal",
         )  # fmt: skip
-    ax.set(title=f"right {name}", xlabel="C", xticks=range(len(Cs)), xticklabels=Cs)
+    ax.set(title=f"correct {name}", xlabel="C", xticks=range(len(Cs)), xticklabels=Cs)
     ax.set(yticks=range(len(features)), yticklabels=features)
 
 # %%
-# The chosen model
-# ----------------
-# It is fitted on the training words, to a smaller gap, and reads words that had no part in the
-# choice.
+# Selected model
+# --------------
+# It is refitted on the training words with a smaller ``tol``, and evaluated on words that had no
+# part in the selection.
 
 chosen = results["params"][results["mean_test_digits"].argmax()]
 pipeline.set_params(**chosen, svm__tol=0.01).fit(words.X_train, words.y_train)
 X_new, y_new = words.X_test[200:], words.y_test[200:]
 print(chosen)
-print(f"right digits: {SCORERS['node_accuracy'](pipeline, X_new, y_new):.3f}")
-print(f"right words: {SCORERS['sequence_accuracy'](pipeline, X_new, y_new):.3f}")
+print(f"correct digits: {SCORERS['node_accuracy'](pipeline, X_new, y_new):.3f}")
+print(f"correct words: {SCORERS['sequence_accuracy'](pipeline, X_new, y_new):.3f}")
 print(f"duality gap: {pipeline[-1].dual_gap_:.2g} of {pipeline[-1].objective_:.2g}")

@@ -38,9 +38,9 @@ X_train, X_test, y_train, y_test = train_test_split(
 # %%
 # Three models
 # ------------
-# No pairs, the pairs of a tree, all pairs. The tree joins the labels that tell most about each
-# other: it is the maximum spanning tree of their mutual information. Inference costs time linear in
-# the number of labels with a tree, and exponential with all pairs, which is fine for seven labels.
+# No pairs, the pairs of a tree, or all pairs. The tree is the maximum spanning tree of the mutual
+# information of labels. Inference takes linear time in the number of labels with a tree, and
+# exponential time with all pairs, which is fast enough for seven labels.
 
 models = {}
 for edges in ("none", "tree", "full"):
@@ -49,15 +49,15 @@ for edges in ("none", "tree", "full"):
     predicted = models[edges].predict(X_test)
     print(
         f"pairs: {edges:4s}  wrong segments {hamming_loss(y_test, predicted):.3f}  "
-        f"right patterns {accuracy_score(y_test, predicted):.3f}  "
+        f"correct patterns {accuracy_score(y_test, predicted):.3f}  "
         f"duality gap {models[edges].dual_gap_:.1e}"
     )
 
 # %%
-# What they read
-# --------------
-# The first test images that the models read differently. Segments that are on are black, and red if
-# they should be off; those that are missing are pale.
+# Predictions
+# -----------
+# The first test images with different predictions. Segments that are on are black, or red if they
+# should be off; missing segments are pale.
 
 SEGMENTS = np.array([
     [(0, 2), (1, 2)], [(0, 1), (0, 2)], [(1, 1), (1, 2)], [(0, 1), (1, 1)],
@@ -88,10 +88,10 @@ for ax in axes.flat:
     ax.spines[:].set_visible(False)
 
 # %%
-# What the pairs learned
-# ----------------------
-# A line joins two segments whose pair has a table of its own. Blue pairs tend to be equal (both on
-# or both off), red ones to differ; the width is the strength of the preference.
+# Learned pair weights
+# --------------------
+# A line joins two segments with a pair table. Blue pairs tend to be equal (both on or both off),
+# red ones to differ; the width is the strength of the preference.
 
 figure, axes = plt.subplots(1, 2, figsize=(8, 4.6), layout="constrained")
 middles = SEGMENTS.mean(axis=1)

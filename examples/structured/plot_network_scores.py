@@ -11,7 +11,7 @@ does, trained together with the transitions.
 # %%
 # Data
 # ----
-# Sequences of places in the plane, with the number of the arm at each.
+# Sequences of positions in the plane. The label of a position is the number of its arm.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -41,10 +41,10 @@ X, y = walks(60, rng)
 X_test, y_test = walks(100, rng)
 
 # %%
-# Two models
-# ----------
-# A score model defines scores and how they change with the weights: here one hidden layer,
-# and a table of transitions.
+# Score model
+# -----------
+# A score model defines scores, and products of their Jacobian with vectors from both sides: here
+# one hidden layer and a table of transitions.
 
 
 class Network(ScoreModel):
@@ -84,14 +84,14 @@ class Network(ScoreModel):
 linear = StructuredSVM("chain", random_state=0).fit(X, y)
 network = ProxLinearStructuredSVM(Network(), random_state=0).fit(X, y)
 for name, svm in {"linear": linear, "network": network}.items():
-    print(f"{name:8s} right arms {100 * svm.score(X_test, y_test):.1f} %")
+    print(f"{name:8s} correct arms {100 * svm.score(X_test, y_test):.1f} %")
 assert network.score(X_test, y_test) > linear.score(X_test, y_test)
 
 # %%
-# What single places say
-# ----------------------
-# Colors are the probabilities of the arms at a place that stands alone, points are those of the
-# test sequences. Probabilities have the scale that held-out sequences give them.
+# Probabilities by position
+# -------------------------
+# Background colors are the probabilities of the arms at a single position, points are those of the
+# test sequences. Held-out sequences calibrate the probabilities.
 
 linear.calibrate(X_test[:50], y_test[:50])
 network.calibrate(X_test[:50], y_test[:50])
@@ -106,10 +106,10 @@ for ax, (name, svm) in zip(axes, {"linear scores": linear, "a network": network}
     image = 1 - 0.75 * (1 - probabilities @ colors)
     ax.imshow(image.reshape(90, 90, 3), extent=(-2.3, 2.3, -2.3, 2.3), origin="lower")
     ax.scatter(*places[::3].T, s=7, c=colors[arms[::3]], edgecolors="white", linewidths=0.3)
-    ax.set(title=f"{name}: {100 * svm.score(X_test, y_test):.0f} % right", xticks=[], yticks=[])
+    ax.set(title=f"{name}: {100 * svm.score(X_test, y_test):.0f} % correct", xticks=[], yticks=[])
 
 history = network.history_
 axes[2].plot(history["n_iter"], history["objective"], "o-", ms=4, color=colors[0])
-axes[2].set(title="no convex model raises the objective", xlabel="convex models", yscale="log",
+axes[2].set(title="objective", xlabel="convex models", yscale="log",
             ylabel="objective of the network")  # fmt: skip
 plt.show()

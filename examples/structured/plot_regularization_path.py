@@ -3,16 +3,16 @@
 Regularization path of a structured SVM
 =======================================
 
-A grid over C leaves gaps between its points. The regularization path gives solutions for every C: a
-few breakpoints, each computed from the one before, whose mixtures are guaranteed to be nearly
-optimal in between.
+A grid over C leaves gaps between its points. The regularization path gives a solution for every C:
+a few breakpoints, each computed from the previous one, and their mixtures, which are guaranteed to
+be nearly optimal.
 """
 
 # %%
-# One run
-# -------
-# ``eps`` is the guaranteed accuracy of the objective in units of the task loss, here the share of
-# wrong digits, for every C from zero to ``C_max``.
+# Path computation
+# ----------------
+# ``eps`` is the guaranteed accuracy of the objective in units of the task loss, here the fraction
+# of wrong digits, for every C from zero to ``C_max``.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -34,11 +34,11 @@ path = regularization_path(svm, X, y, eps=0.1, C_max=1.0)
 print(f"{len(path.values_)} breakpoints, {path.n_oracle_calls_ / len(X):.0f} oracle calls per word")
 
 # %%
-# The whole curve
-# ---------------
-# Weights between two breakpoints are mixtures of theirs, and everything can be drawn for any C: the
-# score on held-out words, the norm, and the gap that is certified. It is below ``eps`` everywhere;
-# the dots are breakpoints.
+# Score, norm and gap
+# -------------------
+# Weights between two breakpoints are mixtures of theirs, so all curves are defined for any C: the
+# score on held-out words, the norm, and the certified gap, which is below ``eps`` everywhere. Dots
+# are breakpoints.
 
 display = RegularizationPathDisplay.from_path(
     path, X=X_valid, y=y_valid, curves=("score", "norm", "gap")
@@ -47,14 +47,14 @@ best_C = display.values[np.argmax(display.scores)]
 for panel in display.axes_:
     panel.axvline(best_C, color="tab:orange", zorder=0)
 print(f"best C on held-out words: {best_C:.3g}")
-print(f"right digits in new words: {path.estimator_at(best_C).score(X_new, y_new):.3f}")
+print(f"correct digits in new words: {path.estimator_at(best_C).score(X_new, y_new):.3f}")
 
 # %%
-# Is the guarantee kept?
+# Check of the guarantee
 # ----------------------
-# At some values of C the problem is solved again, on its own and more accurately. The objective of
-# the path exceeds that optimum by less than ``eps``, and mostly by much less. The coarser ``eps``,
-# the fewer oracle calls.
+# At some values of C the problem is solved again, separately and more accurately. The objective of
+# the path exceeds that optimum by less than ``eps``, and mostly by much less. A coarser ``eps``
+# needs fewer oracle calls.
 
 
 def objective(w, C):
@@ -85,10 +85,10 @@ ax.set(xscale="log", xlabel="C", ylabel="objective above the optimum")
 ax.legend()
 
 # %%
-# Choosing C
-# ----------
-# ``StructuredSVMCV`` does it in one step: a path per fold, then a fit on all data with the best C.
-# Here the only fold is the split from above, whose sides share no image.
+# Selection of C
+# --------------
+# ``StructuredSVMCV`` selects C in one step: a path per fold, then a fit on all data with the best
+# C. Here the only fold is the split above, whose parts share no image.
 
 search = StructuredSVMCV(svm, C_max=1.0, cv=PredefinedSplit(np.repeat([-1, 0], [150, 200])))
 search.fit(np.concatenate([X, X_valid]), np.concatenate([y, y_valid]))

@@ -9,10 +9,10 @@ for probabilities: ``surrogate="crf"``.
 """
 
 # %%
-# Sequences with doubtful places
-# ------------------------------
-# Hidden states that stay for a while, seen through noise. A third of the sequences is for training,
-# a third to calibrate, the rest to judge.
+# Data
+# ----
+# Hidden states that persist for a while, with noisy observations. A third of the sequences is for
+# training, a third for calibration, and the rest for evaluation.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -36,8 +36,9 @@ parts = [slice(0, 300), slice(300, 600), slice(600, 900)]
 # %%
 # Three sets of probabilities
 # ---------------------------
-# The first two are of one fit. Calibration changes the probabilities, but not what `predict` says:
-# the best tagging is not made of the tags with the highest probabilities, which are judged below.
+# The first two come from one fit. Calibration changes the probabilities, but not ``predict``: it
+# returns the MAP tagging, which can differ from the most probable tags. The latter are evaluated
+# below.
 
 truth = np.concatenate(y_test)
 hinge = StructuredSVM("chain", random_state=0).fit(X_train, y_train)
@@ -48,11 +49,11 @@ probabilities["hinge, calibrated"] = np.concatenate(hinge.predict_marginals(X_te
 probabilities["crf"] = np.concatenate(crf.predict_marginals(X_test))
 
 # %%
-# How often the surest tag is right
-# ---------------------------------
-# Tags are put into bins by the probability of the best one. On the diagonal they are as right as
-# they say they are; below it they are too sure. The lower row counts the tags of each bin. The
-# expected calibration error is the mean distance from the diagonal.
+# Reliability diagrams
+# --------------------
+# Tags are binned by the probability of the most probable tag. On the diagonal the probability
+# equals the accuracy; below it, predictions are overconfident. The lower row counts the tags of
+# each bin. The expected calibration error (ECE) is the mean distance from the diagonal.
 
 edges = np.linspace(0.0, 1.0, 16)
 colors = ["tab:orange", "tab:green", "tab:blue"]
@@ -67,10 +68,10 @@ for (name, p), (top, low), color in zip(probabilities.items(), axes.T, colors):
     some = count >= 10
     top.plot([0, 1], [0, 1], color="gray", linewidth=1)
     top.plot(said[some] / count[some], seen[some] / count[some], "o-", color=color)
-    top.set_title(f"{name}\n{100 * right.mean():.1f} % right, calibration error {100 * error:.1f}")
+    top.set_title(f"{name}\n{100 * right.mean():.1f} % correct, ECE {100 * error:.1f} %")
     top.grid(alpha=0.3)
     low.bar(edges[:-1], count, width=1 / 15, align="edge", color=color, alpha=0.6)
-    low.set_xlabel("probability of the best tag")
-axes[0, 0].set_ylabel("share that is right")
+    low.set_xlabel("probability of the most probable tag")
+axes[0, 0].set_ylabel("fraction correct")
 axes[1, 0].set_ylabel("tags")
 plt.show()

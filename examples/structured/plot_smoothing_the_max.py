@@ -3,17 +3,17 @@
 Smoothed hinge losses and accelerated solvers on digits
 =======================================================
 
-The structured hinge is a maximum over outputs, which is not smooth. A smoothed maximum mixes the
-best outputs: squares mix a few, the entropy mixes all, and entropy with weight one is the
-likelihood of a conditional random field. Smooth losses have gradients, so steps can be accelerated.
-The second figure shows the gain on digits, and its limits.
+The structured hinge is a maximum over outputs, which is not smooth. A smoothed maximum is a mixture
+of outputs: of a few with l2 smoothing, of all with entropy smoothing, whose weight one gives the
+likelihood of a conditional random field. Smooth losses have gradients, so solvers can be
+accelerated. The second figure compares such solvers on digits.
 """
 
 # %%
-# Two outcomes
-# ------------
-# One output has score zero, the other one a. The maximum has a kink at zero; both smoothings round
-# it, over a width of mu, and are never below it by more than a multiple of mu.
+# Smoothed maximum
+# ----------------
+# One of two outputs has score zero, the other one a. The maximum has a kink at zero. Both
+# smoothings round it over a width of mu, and exceed it by at most a multiple of mu.
 
 import warnings
 
@@ -28,7 +28,7 @@ from sklearn_fw.projections import project_simplex
 
 a = np.linspace(-3.0, 3.0, 241)
 scores = np.column_stack([np.zeros_like(a), a])
-smoothers = {  # the best weights, and what they are charged for
+smoothers = {  # maximizing weights and regularizer
     "l2": (project_simplex, lambda u: 0.5 * np.sum(u**2 - u, axis=1), "tab:blue"),
     "entropy": (lambda z: softmax(z, axis=1), lambda u: -entr(u).sum(axis=1), "tab:red"),
 }
@@ -41,7 +41,7 @@ for smoother, (weigh, charge, color) in smoothers.items():
         label = f"{smoother}, mu={mu:g}"
         axes[0].plot(a, value, style, color=color, label=label)
         axes[1].plot(a, weights[:, 1], style, color=color, label=label)
-axes[1].step(a, a > 0, color="black", where="mid", label="max: all or nothing")
+axes[1].step(a, a > 0, color="black", where="mid", label="max")
 axes[0].set(title="Value", xlabel="a")
 axes[1].set(title="Weight of the second output", xlabel="a")
 for ax in axes:
@@ -49,18 +49,19 @@ for ax in axes:
     ax.grid(alpha=0.3)
 
 # %%
-# The weights are the slopes of the values, and the distributions that give the certificate: squares
-# leave an output alone that is worse by mu, the entropy leaves nobody alone.
+# The weights are the derivatives of the values, and the distributions that give the certificate.
+# With l2 smoothing an output that is worse by mu has weight zero; with entropy smoothing all
+# weights are positive.
 
 # %%
-# Small and large regularisers
-# ----------------------------
-# Handwritten digits, with the hinge, for a small and a large lam = 1 / (C n), all solvers as they
-# come. A pass of the methods on weights asks twice per sample: in a step and for the full gradient.
-# "svrg" smooths by a fixed mu and ends at the optimum of another problem; "casimir" lowers mu as it
-# goes. Steps on the distributions of samples, "bcfw", need no mu: with these settings nothing is
-# gained over them here. What speaks for the others is their memory, and that they take any smooth
-# loss.
+# Weak and strong regularization
+# ------------------------------
+# Handwritten digits with the multiclass hinge, a small and a large lam = 1 / (C n), and default
+# solvers. A pass of the primal methods makes two oracle calls per sample: in a step and for the
+# full gradient. "svrg" smooths with a fixed mu and converges to the optimum of the smoothed
+# problem; "casimir" reduces mu as it proceeds. "bcfw", with steps on the distributions of samples,
+# needs no mu, and the other two are not faster here. Their advantages are less memory and support
+# for any smooth loss.
 
 X, y = load_digits(return_X_y=True)
 X = X[:600] / np.linalg.norm(X[:600], axis=1, keepdims=True)
@@ -82,6 +83,6 @@ for ax, C in zip(axes, (100.0, 0.1)):
         ax.plot(calls, history["objective"] / best - 1, color=colors[solver], label=solver)
     ax.set(yscale="log", title=f"C = {C:g}", xlabel="oracle calls per sample")
     ax.grid(alpha=0.3)
-axes[0].set_ylabel("objective above the optimum, relative")
+axes[0].set_ylabel("relative distance to the optimum")
 axes[1].legend(frameon=False)
 plt.show()

@@ -28,9 +28,9 @@ _, _, X_test, y_test = make_snakes(**DRAW)
 # %%
 # Three models
 # ------------
-# Features of a node are the colors of the 3 x 3 cells around it. Without edges every cell is
-# judged alone; with a table for each direction neighbors have a say; with the features of both
-# ends on each edge their order is known.
+# Node features are the colors of the 3 x 3 cells around a cell. Without edges cells are
+# independent. With a table per direction neighbors interact. Edge features from both ends also
+# define the order of neighbors.
 
 
 def without_edges(graphs):
@@ -39,7 +39,7 @@ def without_edges(graphs):
 
 plain, labels, plain_test, labels_test = make_snakes(form="graph", **DRAW)
 sets = {
-    "nodes alone": (without_edges(plain), without_edges(plain_test)),
+    "without edges": (without_edges(plain), without_edges(plain_test)),
     "directions": (plain, plain_test),
     "features of edges": make_snakes(form="edge_features", **DRAW)[::2],
 }
@@ -47,12 +47,12 @@ found = {}
 for name, (graphs, graphs_test) in sets.items():
     svm = StructuredSVM(C=0.1, max_iter=10, tol=0.5, random_state=0).fit(graphs, labels)
     found[name] = svm.predict(graphs_test)
-    print(f"{name:18s} right cells {100 * node_accuracy(labels_test, found[name]):.1f} %")
+    print(f"{name:18s} correct cells {100 * node_accuracy(labels_test, found[name]):.1f} %")
 
 # %%
-# What they read
-# --------------
-# Test snakes with their true numbers and those of each model; wrong ones are red.
+# Predictions
+# -----------
+# Test snakes with their true numbers and the predictions of each model; errors are red.
 
 arrows = np.array(["\u2191", "\u2193", "\u2190", "\u2192", ""])
 different = {own.tobytes(): i for i, own in enumerate(y_test)}.values()

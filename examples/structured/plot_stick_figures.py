@@ -10,10 +10,10 @@ a few milliseconds.
 """
 
 # %%
-# Figures
-# -------
-# Eleven joints of seven kinds. Each kind has a map with peaks at its joints, three false peaks, and
-# noise.
+# Data
+# ----
+# Eleven joints of seven kinds. Each kind has a score map with peaks at its joints, three false
+# peaks, and noise.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -28,16 +28,16 @@ X_test, y_test = figures.X[60:], figures.y[60:]
 
 fig, axes = plt.subplots(1, 4, figsize=(11, 3), layout="constrained")
 axes[0].imshow(figures.images[0], cmap="gray_r")
-axes[0].set_title("a figure")
+axes[0].set_title("figure")
 for ax, name in zip(axes[1:], ("neck", "elbow", "hand")):
     look = figures.feature_names.index(name)
     ax.imshow(figures.X[0][:, :, look], cmap="viridis")
-    ax.set_title(f"detector of: {name}")
+    ax.set_title(f"detector: {name}")
 for ax in axes:
     ax.set_axis_off()
 
 # %%
-# Learning
+# Training
 # --------
 # The model learns a filter of the maps for each joint, and the cost of a displacement for each edge
 # of the tree. Quadratic weights stay positive. The default tree is the spanning tree of the
@@ -48,8 +48,8 @@ tree = StructuredSVM(TreePoseModel(), random_state=0).fit(X_train, y_train)
 
 names = figures.joint_names
 print("edges:", ", ".join(f"{names[a]} - {names[b]}" for a, b in tree.model_.edges_))
-for title, svm in {"each joint alone": alone, "tree": tree}.items():
-    print(f"{title:16s} score on other figures {svm.score(X_test, y_test):.2f}")
+for title, svm in {"independent joints": alone, "tree": tree}.items():
+    print(f"{title:18s} score on other figures {svm.score(X_test, y_test):.2f}")
 
 
 # %%
@@ -66,7 +66,7 @@ def share_of_right_joints(found):
 by_itself, together = (share_of_right_joints(svm.predict(X_test)) for svm in (alone, tree))
 fig, ax = plt.subplots(figsize=(7, 3.6), layout="constrained")
 place = np.arange(len(names))
-ax.barh(place + 0.2, by_itself, 0.4, label="each joint alone", color="tab:orange")
+ax.barh(place + 0.2, by_itself, 0.4, label="independent joints", color="tab:orange")
 ax.barh(place - 0.2, together, 0.4, label="tree", color="tab:blue")
 ax.set(
     yticks=place,
@@ -102,7 +102,7 @@ shown = range(4)
 fig, axes = plt.subplots(3, 4, figsize=(11, 8.2), layout="constrained")
 rows = {
     "truth": y_test,
-    "each joint alone": alone.predict(X_test[:4]),
+    "independent joints": alone.predict(X_test[:4]),
     "tree": tree.predict(X_test[:4]),
 }
 for (title, poses), row in zip(rows.items(), axes):
@@ -111,10 +111,10 @@ for (title, poses), row in zip(rows.items(), axes):
     row[0].set_title(title, loc="left")
 
 # %%
-# Springs
-# -------
-# The learned cost of each edge, by the displacement of its second joint from its first. Hands may
-# be anywhere around their elbow, a head may not.
+# Deformation costs
+# -----------------
+# The learned cost of each edge, by the displacement of its second joint from its first. Hands can
+# be anywhere around their elbow; the position of the head is nearly fixed.
 
 weights = tree.feature_weights()["deformation"][:, 0]
 reach = np.arange(-20, 21)

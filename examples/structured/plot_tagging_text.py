@@ -9,9 +9,9 @@ can be a unit or a spice.
 """
 
 # %%
-# Lines
-# -----
-# A small grammar writes the lines and their tags, in the usual coding: ``B-`` begins a part, ``I-``
+# Data
+# ----
+# A small grammar generates the lines and their tags in BIO coding: ``B-`` begins a phrase, ``I-``
 # continues it, and ``O`` is outside. Many ingredients of the test lines do not occur in training.
 
 import matplotlib.pyplot as plt
@@ -79,8 +79,8 @@ print(*zip(*train[0]))
 # %%
 # Features
 # --------
-# A token is a dict of whatever may help, as for other taggers. scikit-learn's ``DictVectorizer``
-# makes numbers of dicts, and ``NodeTransformer`` applies it to the tokens of all lines at once.
+# A token is a dict of features, as in other taggers. scikit-learn's ``DictVectorizer`` encodes
+# dicts as columns, and ``NodeTransformer`` applies it to the tokens of all lines at once.
 
 
 def describe(words):
@@ -105,14 +105,14 @@ X_test, y_test = [describe(words) for words, _ in test], [tags for _, tags in te
 # %%
 # Training
 # --------
-# A margin is wide enough when the known words alone make it so, and then nothing is learned about
-# their neighbors, which is what unknown words will need. So each line is shown a second time with
-# half of its words hidden. The loss is that of whole lines, since a part counts only if all of its
-# words are right.
+# If known words alone give a large enough margin, the model learns little about their neighbors,
+# which are the evidence for unknown words. So each training line is repeated with half of its words
+# hidden. The task loss is the zero-one loss of lines, since a phrase only counts if all of its
+# words are correct.
 
 
 def hide(line):
-    """The same line where the toss of a coin hides words."""
+    """Copy of a line with words hidden at random."""
     return [
         {**token, "word": "?", "ending": "?"} if rng.random() < 0.5 else token for token in line
     ]
@@ -128,9 +128,9 @@ print(phrase_classification_report(y_test, predicted))
 print(f"duality gap {tagger[-1].dual_gap_:.2g} of an objective of {tagger[-1].objective_:.2g}")
 
 # %%
-# Some test lines
-# ---------------
-# The first lines with a word that was not seen in training. A frame marks a wrong tag.
+# Predictions
+# -----------
+# The first test lines with a word that does not occur in training. A red frame marks a wrong tag.
 
 COLORS = {"QTY": "#c6dbef", "UNIT": "#c7e9c0", "DO": "#fdd0a2", "FOOD": "#dadaeb", "O": "white"}
 
@@ -154,10 +154,10 @@ ax.set(xlim=(-1, 66), ylim=(-len(shown), 2.5))
 ax.axis("off")
 
 # %%
-# What was learned
-# ----------------
-# Left, the weights of the pairs of tags. They show that ``I-FOOD`` comes after ``B-FOOD`` and that
-# a unit follows a quantity. Right, the features that speak most for a unit, and most against it.
+# Learned weights
+# ---------------
+# Left: the transition weights. ``I-FOOD`` follows ``B-FOOD``, and a unit follows a quantity. Right:
+# the features with the largest positive and negative weights for a unit.
 
 svm, names = tagger[-1], tagger[0].get_feature_names_out()
 weights = svm.feature_weights()
