@@ -49,8 +49,10 @@ class Block:
             self.labels = None
             if not is_numeric:
                 self.labels = check.find_labels(y, "y")
-            if weight is not None and len(y):
-                weight = check.sample_weight(np.asarray(weight), len(y))
+            if weight is not None:
+                weight = np.asarray(weight, dtype=float)
+                if weight.any():  # those of a whole block may be zero
+                    check.sample_weight(weight, len(y))
         except ValueError as error:
             raise ValueError(f"block {number} of the collection: {error}") from None
         self.X, self.y, self.weight = X, y, weight
@@ -91,7 +93,7 @@ class PartRows:
         self.problems = problems
 
     def output(self, k):
-        return PartSums(self.problems[k])
+        return PartSums(self.problems[k], 1.0 / len(self.problems))
 
     def is_sparse(self):
         return sp.issparse(self.problems[0].X)
@@ -189,8 +191,8 @@ class Collected(NamedTuple):
             classes = check.find_labels(np.concatenate(found), "y") if found else np.empty(0)
             weights = blocks.sum("weights_by_class", classes)
         n_rows = sum(shape[0] for shape in shapes)
-        if not n_rows:
-            raise ValueError("X has no rows")
+        if not sum(totals) > 0.0:
+            raise ValueError("X has no rows, or sample_weight is zero for all of them")
         return cls(
             blocks, n_rows, sum(totals), np.result_type(*dtypes), classes, weights, y_shapes[0]
         )

@@ -4,6 +4,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
+import scipy.sparse as sp
 
 from .._incremental._finite_sum import FiniteSum, Shifted
 from .._incremental._newton import LossSums
@@ -19,7 +20,16 @@ class Facts(NamedTuple):
 
 
 class PartSums(LossSums):
-    """`LossSums` of one part, and of one of several outputs."""
+    """`LossSums` of one part; ``share`` of its rows are what Dask is to count as its memory."""
+
+    def __init__(self, problem, share=0.0):
+        super().__init__(problem)
+        self.share = share
+
+    def __sizeof__(self):
+        X = self.problem.X
+        arrays = (X.data, X.indices, X.indptr) if sp.issparse(X) else (X,)
+        return object.__sizeof__(self) + int(self.share * sum(array.nbytes for array in arrays))
 
     def shifted(self, point):
         return Shifted(self.problem, self._at(point)[0])

@@ -8,6 +8,7 @@ import scipy.sparse as sp
 from scipy.linalg import solve_triangular
 
 from ..._core import check
+from ..._core.budget import budget_now
 from ..._core.parameters import check_parameters
 from ..._kernels import lazy
 from ...losses import SquaredError
@@ -284,7 +285,7 @@ class NewtonCGRun(SecondOrderRun):
             rest -= share * product
             solved = hessian.solve_roughly(rest)
             before, size = size, np.vdot(rest, solved)
-            if size <= accuracy**2 * first:
+            if size <= accuracy**2 * first or budget_now().is_spent:
                 break
             move = solved + (size / before) * move
         return step
