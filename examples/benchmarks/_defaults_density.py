@@ -16,13 +16,13 @@ TITLE = "Kernel Student-t density"
 ABOUT = """
 Novelty sets: half of the normal rows, at most 500, are the training rows; the other half, at most
 500 again, and at most 500 novelties are divided at random into validation and test rows. The
-metric is the area under the ROC curve, times 100; inputs are standardised on the training rows,
+metric is the area under the ROC curve, times 100; inputs are standardized on the training rows,
 except where the name says "raw". Shown are means over random splits, four of them, twelve where
 there are fewer than 500 normal rows.
 
 No novelties are known when a detector is fitted, so the best is one that nobody can have in
 practice: of nine multiples of the median distance (1/16 to 4) as ``length_scale``, each with
-``sigma0`` .03, .1 and .3, the pair with the largest area on the labelled validation rows. The
+``sigma0`` .03, .1 and .3, the pair with the largest area on the labeled validation rows. The
 columns beside it are the distance to the nearest and to the fifth nearest training row, and
 ``KernelDensity`` with the bandwidth by Scott's rule and by five-fold cross-validation of the
 likelihood over ten bandwidths.

@@ -38,7 +38,7 @@ time limit that one exact answer exceeds.
 Labellings: 100 times one minus the distance to the best known value, relative to its size. The
 default is ``mrf.map()``; the grid are all oracles for general graphs and three lengths of the
 iterated local search, in hindsight, too. The best known value is exact where elimination is
-possible, else the best that anybody found, the competition's labelling included.
+possible, else the best that anybody found, the competition's labeling included.
 
 Tables: percentage of hidden entries of test rows that are completed rightly. The default is
 ``TRWMarginals()``; the grid is edges ("tree", "complete", none) and pseudocount (0.1, 1, 10),

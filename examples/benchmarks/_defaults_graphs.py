@@ -34,7 +34,7 @@ def smooth_grids(shape, n_labels, n_train, noise, n_features=None, n_test=20, se
 
 
 def checkerboards(n_train=20, noise=1.5, n_test=20, seed=0):
-    """Neighbours differ, but for a few cells; one weak feature."""
+    """Neighbors differ, but for a few cells; one weak feature."""
     rng = np.random.default_rng(seed)
     X, y = [], []
     for _ in range(n_train + n_test):
@@ -60,7 +60,7 @@ def layers(n_train=20, n_test=20, seed=0):
 
 
 def gibbs_labels(rng, edges, n_nodes, n_labels, coupling):
-    """A sample of labels that like (coupling > 0) or dislike those of their neighbours."""
+    """A sample of labels that like (coupling > 0) or dislike those of their neighbors."""
     labels = rng.integers(n_labels, size=n_nodes)
     near = [[] for _ in range(n_nodes)]
     for (a, b), strength in zip(edges, np.broadcast_to(coupling, len(edges))):

@@ -20,7 +20,7 @@ SECONDS = 60.0  # for the naive loop
 
 
 def image_function(side):
-    """Cut of the edges between neighbours plus the cost of calling a pixel one."""
+    """Cut of the edges between neighbors plus the cost of calling a pixel one."""
     picture, edges = noisy_image(side, side), grid_edges(side, side)
     cut = set_functions.CutFunction(edges, weights=np.full(len(edges), SMOOTHNESS))
     return cut + set_functions.ModularFunction(-picture.ravel())
@@ -189,7 +189,7 @@ def objective(X, y, alpha, w):
 
 
 def small_data(name):
-    """Standardised columns, one column of ones, and labels of -1 and 1."""
+    """Standardized columns, one column of ones, and labels of -1 and 1."""
     if name == "breast cancer":
         X, y = load_breast_cancer(return_X_y=True)
     elif name == "digits":
@@ -220,7 +220,7 @@ def averages_part(report, options):
     n_passes = 5 if options.quick else PASSES
     found = {name: in_child(measure_schemes, name, n_passes) for name in names}
     report.section("Averages of subgradient steps")
-    report.text(f"""Linear SVMs with alpha = 1 / n, standardised columns and a constant one, rows
+    report.text(f"""Linear SVMs with alpha = 1 / n, standardized columns and a constant one, rows
         drawn with replacement, steps of {STEPS["pegasos"]}; the last row has those of the theory,
         {STEPS["theory"]}. Objective above the optimum after {n_passes} passes, beside another
         implementation ("spec", {PASSES} passes; other draws). The paper reports on six other sets

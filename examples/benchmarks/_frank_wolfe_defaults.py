@@ -3,7 +3,7 @@
 import warnings
 
 import numpy as np
-from _frank_wolfe_experiments import flows, lasso, minimise, tall_lasso, video, wide_data
+from _frank_wolfe_experiments import flows, lasso, minimize, tall_lasso, video, wide_data
 from _frank_wolfe_races import Completion
 from _report import Repeats, in_child, shown
 
@@ -102,11 +102,11 @@ def measure_choice(name, variant, step_size, share, seconds, repeat):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)  # domains that are no polytopes
         try:
-            minimise(objective, domain, **options | {"max_iter": 3})  # compiles
+            minimize(objective, domain, **options | {"max_iter": 3})  # compiles
         except ValueError as error:
             return {"refused": str(error)}
         for _ in range(repeat):
-            run = minimise(objective, domain, time_limit=seconds, **options)
+            run = minimize(objective, domain, time_limit=seconds, **options)
             if run.dual_gap > share * first:
                 return {"refused": f"gap {run.dual_gap / first:.1e} of the first"}
             found.append(run.cpu)

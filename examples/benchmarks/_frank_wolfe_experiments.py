@@ -9,7 +9,7 @@ from sklearn_fw.optim import domains, minimize_frank_wolfe, objectives
 RADIUS = 20.0  # of the l1 ball of the constrained Lasso
 
 
-def minimise(objective, domain, **options):
+def minimize(objective, domain, **options):
     """A run of `minimize_frank_wolfe` whose budget may end it, with CPU seconds as ``cpu``."""
     with Clock() as clock:
         result = quietly(minimize_frank_wolfe, objective, domain, **options)
@@ -112,13 +112,13 @@ def noisy_image(height, width, seed=0):
     rng = np.random.default_rng(seed)
     y, x = np.mgrid[:height, :width] / max(height, width)
     truth = -np.ones((height, width))
-    for centre in ((0.3, 0.3), (0.65, 0.6)):
-        truth[np.hypot(y - centre[0], x - centre[1]) < 0.2] = 1.0
+    for center in ((0.3, 0.3), (0.65, 0.6)):
+        truth[np.hypot(y - center[0], x - center[1]) < 0.2] = 1.0
     return truth + rng.standard_normal(truth.shape)
 
 
 def grid_edges(height, width):
-    """Edges between neighbours, of shape (n_edges, 2)."""
+    """Edges between neighbors, of shape (n_edges, 2)."""
     number = np.arange(height * width).reshape(height, width)
     across = np.stack([number[:, :-1].ravel(), number[:, 1:].ravel()], 1)
     down = np.stack([number[:-1].ravel(), number[1:].ravel()], 1)
@@ -140,9 +140,9 @@ STEPS_PER_SECOND, OVERHEAD = 15_000, 15.0
 
 def measure_lasso(seed, variant, repeat, max_iter):
     objective, domain = lasso(seed)
-    minimise(objective, domain, variant=variant, max_iter=3)  # compiles
+    minimize(objective, domain, variant=variant, max_iter=3)  # compiles
     options = {"variant": variant, "tol": TOL, "max_iter": max_iter}
-    runs = [minimise(objective, domain, **options) for _ in range(repeat)]
+    runs = [minimize(objective, domain, **options) for _ in range(repeat)]
     last = runs[-1]
     return {
         "nit": last.nit, "calls": last.n_oracle_calls, "drops": last.n_drop, "swaps": last.n_swap,
@@ -167,8 +167,8 @@ def measure_driver(repeat, n_steps):
         ("a function", function, {"step_size": "short", "lipschitz": objective.lipschitz}),
     ):
         options = {"variant": "pairwise", "tol": TOL, "max_iter": n_steps} | options
-        minimise(what, domain, **options)
-        runs = [minimise(what, domain, **options) for _ in range(repeat)]
+        minimize(what, domain, **options)
+        runs = [minimize(what, domain, **options) for _ in range(repeat)]
         found[name] = [run.cpu / run.nit for run in runs]
     x = runs[-1].x
     gradient = objective(x)[1]

@@ -9,7 +9,7 @@ from _frank_wolfe_experiments import (
     RADIUS,
     completion_data,
     lasso_data,
-    minimise,
+    minimize,
     selection,
     true_gap,
     wide_data,
@@ -45,7 +45,7 @@ class L1Problem:
 
     def ours(self, gap, **options):
         """Point of `minimize_frank_wolfe` without choices but the gap."""
-        result = minimise(self.objective, self.domain, tol=gap, max_iter=10**6, **options)
+        result = minimize(self.objective, self.domain, tol=gap, max_iter=10**6, **options)
         return result.x
 
     def copt(self, gap, which):
@@ -187,11 +187,11 @@ def measure_dense(n, d, variant, repeat):
     A, b = wide_data(n, d)
     objective, domain = objectives.LeastSquares(A, b), domains.L1Ball(d, 20.0)
     first, more, rows = 5, 45, []
-    minimise(objective, domain, variant=variant, max_iter=3)
+    minimize(objective, domain, variant=variant, max_iter=3)
     for _ in range(repeat):
         product = min(timed(lambda: A.T @ b, 5)[1].values)
         runs = [
-            minimise(objective, domain, variant=variant, tol=0.0, max_iter=n_steps)
+            minimize(objective, domain, variant=variant, tol=0.0, max_iter=n_steps)
             for n_steps in (first, first + more)
         ]
         rows.append(((runs[1].cpu - runs[0].cpu) / more, product))
@@ -271,7 +271,7 @@ class Completion:
 def measure_completion(quick, seconds):
     """Curves of both, products and errors of the oracle, and exact gaps of the last points."""
     problem = Completion(quick)
-    minimise(problem.objective, problem.domain, max_iter=2)
+    minimize(problem.objective, problem.domain, max_iter=2)
     ours, asked = [], []
     clock = Clock()
     clock.__enter__()
@@ -283,9 +283,9 @@ def measure_completion(quick, seconds):
 
     options = {"tol": 0.0, "max_iter": 10**6}
     with counted_products() as counts:
-        result = minimise(problem.objective, problem.domain, callback=look, **options)
+        result = minimize(problem.objective, problem.domain, callback=look, **options)
     problem.domain = Recorded(problem.shape, problem.radius, asked)
-    minimise(problem.objective, problem.domain, tol=0.0, max_iter=20)
+    minimize(problem.objective, problem.domain, tol=0.0, max_iter=20)
     value, gap = problem.gap(result.x)
     theirs, X = problem.projected_gradient(seconds)
     their_value, their_gap = problem.gap(X)

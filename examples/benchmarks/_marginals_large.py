@@ -34,7 +34,7 @@ def ours(mrf):
 
 
 def pyagrum(mrf):
-    """Junction tree of Shafer and Shenoy; log Z from the probability of one labelling."""
+    """Junction tree of Shafer and Shenoy; log Z from the probability of one labeling."""
     import pyagrum as gum
 
     model = gum.MarkovRandomField()
@@ -213,7 +213,7 @@ def grid(side, kind):
 
 
 def frank_wolfe(side, kind):
-    """TRW with first rho until the estimated gap is a share of the score of a good labelling.
+    """TRW with first rho until the estimated gap is a share of the score of a good labeling.
 
     That score is at most log Z.
     """
@@ -260,7 +260,7 @@ def wide_grids(report, options):
     report.text(f"""No truth is known. Couplings are in [-4, 4] (mixed), [0, 4] (attractive) or [0,
         1] (weak attractive). TRW has the first rho and ``oracle="trws"``, and ends when the
         estimated gap is {SHARE:.0%} of log Z, for weak couplings half of that; log Z is measured by
-        the score of a good labelling, which is less. TRBP has the same rho. "Interval" is that of
+        the score of a good labeling, which is less. TRBP has the same rho. "Interval" is that of
         the certified bounds, relative to the estimate. CPU seconds are those of the whole fit, in
         which five small gaps in a row end a run whose oracle proves too little. "To estimated" and
         "to certified" are calls and wall seconds until that gap was first {SHARE:.0%}. The largest

@@ -116,7 +116,7 @@ def measure_solver(name, solver, quick, repeat):
 def path_grid(key, report, options):
     name, what = SETS[key]
     report.section(f"The grid of the paper: {name}")
-    report.text(f"""{what}, normalised Hamming loss: a path for all lam with eps = {EPS:g} against
+    report.text(f"""{what}, normalized Hamming loss: a path for all lam with eps = {EPS:g} against
         31 values of lam, 2^15, 2^14, ..., 2^-15, each solved to the same gap: from zero ("cold")
         and from the point before ("warm"), with the two solvers of the paper. Oracle calls per
         sample and CPU seconds, setting up the data included. Path and grid end at 2^-15, or, the

@@ -27,7 +27,7 @@ def split(X, y, n_train, C):
 
 
 def grid_edges(shape):
-    """Pairs of neighbours in a row, and in a column."""
+    """Pairs of neighbors in a row, and in a column."""
     number = np.arange(np.prod(shape)).reshape(shape)
     return (
         np.column_stack([number[:, :-1].ravel(), number[:, 1:].ravel()]),
@@ -84,7 +84,7 @@ def grids(pattern, n, shape, noise):
 
 
 def latent_crosses():
-    """Crosses whose centres have no label of their own."""
+    """Crosses whose centers have no label of their own."""
     X, y = grids("crosses", 20, (8, 8), 0.4)
     return split(X, [np.minimum(labels, 1) for labels in y], 10, 10.0)
 
@@ -119,7 +119,7 @@ PROBLEMS = {
 
 
 def potts(quick):
-    """Scores of a grid whose neighbours like to agree: (unary, pairwise, edges)."""
+    """Scores of a grid whose neighbors like to agree: (unary, pairwise, edges)."""
     size, n_states = (6, 3) if quick else (20, 5)
     unary = np.random.default_rng(2).normal(size=(size * size, n_states))
     return unary, np.eye(n_states), np.vstack(grid_edges((size, size)))

@@ -278,7 +278,7 @@ def sparse_words(report, options):
     n_passes = 300 if options.quick else 3000
     report.section("Sparse weights: digit words")
     report.text(f"""{N_WORDS} training words of ``make_digit_words`` and 600 test words, chains with
-        770 weights, normalised Hamming loss. C and the radius are chosen by {N_FOLDS}-fold
+        770 weights, normalized Hamming loss. C and the radius are chosen by {N_FOLDS}-fold
         cross-validation before the test words are looked at; since training words share images, the
         error counts digits only whose image is in no training word of the fold. {10 * n_passes}
         passes of sp_fw, {n_passes} of sp_bcfw, {n_passes // 6} iterations; the ridge to a gap of

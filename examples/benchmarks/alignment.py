@@ -35,12 +35,12 @@ as the files hold sure links only; smaller is better.
 
 A pair of words has 126 features: Dice coefficients of words and of their first four letters,
 counted without the sentence at hand; how these compare with other partners of both words and with
-those of the neighbours; positions, spelling, frequencies; and one indicator for each of the hundred
+those of the neighbors; positions, spelling, frequencies; and one indicator for each of the hundred
 pairs of words that occur together most, beyond chance. All counts, those of the aligners that only
 count as well, are made on the texts of all 484 pairs; the links of the test are never seen. Words
 are in small letters. Where a word has several links, training keeps one.
 
-Everyone minimises the structured hinge loss of ``MatchingModel()``, in units of the normalised task
+Everyone minimizes the structured hinge loss of ``MatchingModel()``, in units of the normalized task
 loss: with a ridge, in an l2 ball with the norm of the ridge solution, or in an l1 ball. A fifth of
 the training pairs chooses C (0.003, 0.01 or 0.03, by bcfw) and the radius of the l1 ball (an
 eighth, a quarter or half of the l1 norm of the ridge solution, by extragradient to a gap of 0.05).

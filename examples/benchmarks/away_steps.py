@@ -1,4 +1,4 @@
-"""Randomised away steps on listed atoms, beside extragradient and block-coordinate steps."""
+"""Randomized away steps on listed atoms, beside extragradient and block-coordinate steps."""
 
 import itertools
 import statistics
@@ -24,9 +24,9 @@ class Run(NamedTuple):
 
 
 def away_steps(V, c, scale, *, n_sampled=None, tol, max_iter, check_every=10, seed=0):
-    """Minimise to an exact gap of ``tol``; ``n_sampled`` of None looks at all atoms.
+    """Minimize to an exact gap of ``tol``; ``n_sampled`` of None looks at all atoms.
 
-    Boileau, Lamouchi and St-Arnaud, 2019, appendix: randomised away-step Frank-Wolfe.
+    Boileau, Lamouchi and St-Arnaud, 2019, appendix: randomized away-step Frank-Wolfe.
     """
     rng, m = np.random.default_rng(seed), len(c)
     n_sampled = m if n_sampled is None else min(n_sampled, m)
@@ -154,7 +154,7 @@ def ball(report, options):
     report.section("Corners of an l1 ball")
     n_atoms, found = in_child(measure_lasso, options.repeat, options.quick)
     report.text(f"""Least squares in the l1 ball of radius 1: the diabetes data with all products of
-        two columns, standardised, {n_atoms} corners. Until a gap of {LASSO_TOL:g}, which needs all
+        two columns, standardized, {n_atoms} corners. Until a gap of {LASSO_TOL:g}, which needs all
         corners and is asked for every ten iterations; "looks" are gradients of single corners over
         their number, these included.""")
     report.records(
@@ -196,4 +196,4 @@ def dual(report, options):
 
 if __name__ == "__main__":
     parts = {"ball": ball, "dual": dual}
-    raise SystemExit(main("away_steps", "Randomised away steps", ABOUT, parts))
+    raise SystemExit(main("away_steps", "Randomized away steps", ABOUT, parts))

@@ -90,7 +90,7 @@ def chunking(report, options):
     report.text(f"""Penalty c2 = {taggers.C2:g} as in CRFsuite's tutorial, so C = 1 / (2 c2) here;
         everybody has a weight for every attribute and tag and for every pair of tags,
         ``feature.possible_states`` and ``feature.possible_transitions`` there,
-        ``ChainModel(start_end=False)`` here. CRFsuite minimises n times our objective. Ours stops
+        ``ChainModel(start_end=False)`` here. CRFsuite minimizes n times our objective. Ours stops
         at a certified gap of {taggers.TOL:g}; CRFsuite by its own rules. "Calibration" is the
         expected calibration error of tag probabilities on the test sentences, 15 bins, in
         points.""")

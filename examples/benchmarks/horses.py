@@ -39,12 +39,12 @@ def superpixels(lab, n_segments=250, compactness=12.0, n_rounds=8):
     place = np.stack([rows, columns], axis=-1) * (compactness / side)
     points = np.concatenate([lab, place], axis=2).reshape(-1, 5)
     inner = [np.arange(side / 2, size, side).astype(int) for size in (height, width)]
-    centres = points.reshape(height, width, 5)[np.ix_(*inner)].reshape(-1, 5)
+    centers = points.reshape(height, width, 5)[np.ix_(*inner)].reshape(-1, 5)
     for _ in range(n_rounds):
-        nearest = cKDTree(centres).query(points)[1]
-        counts = np.bincount(nearest, minlength=len(centres))
-        sums = [np.bincount(nearest, values, len(centres)) for values in points.T]
-        centres = np.stack(sums, axis=1)[counts > 0] / counts[counts > 0, None]
+        nearest = cKDTree(centers).query(points)[1]
+        counts = np.bincount(nearest, minlength=len(centers))
+        sums = [np.bincount(nearest, values, len(centers)) for values in points.T]
+        centers = np.stack(sums, axis=1)[counts > 0] / counts[counts > 0, None]
     return _connected(nearest.reshape(height, width), points, side**2 / 4)
 
 
@@ -56,7 +56,7 @@ def _pairs(labels):
 
 
 def _connected(labels, points, least):
-    """Connected segments of some size: small components join the neighbour that they look like."""
+    """Connected segments of some size: small components join the neighbor that they look like."""
     pairs, flat = _pairs(labels), labels.ravel()
     same = pairs[flat[pairs[:, 0]] == flat[pairs[:, 1]]]
     graph = coo_array((np.ones(len(same)), same.T), shape=(flat.size, flat.size))
@@ -111,7 +111,7 @@ class View:
         self._find_edges()
 
     def _find_edges(self):
-        """Neighbours, lengths of their borders and mean contrast along them."""
+        """Neighbors, lengths of their borders and mean contrast along them."""
         pairs = _pairs(self.segments)
         ends = np.sort(self.segments.ravel()[pairs], axis=1)
         crosses = ends[:, 0] != ends[:, 1]
@@ -150,40 +150,40 @@ class View:
 
 
 class Words:
-    """Words of colour and of texture, learned from some views."""
+    """Words of color and of texture, learned from some views."""
 
     def __init__(self, views, n_colours=64, n_textures=150, seed=0):
         rng = np.random.default_rng(seed)
         pixels = np.concatenate([_some(view.lab.reshape(-1, 3), 2000, rng) for view in views])
         texture = np.concatenate([_some(view.descriptors, 500, rng) for view in views])
-        self.colours = _clusters(pixels, n_colours, seed)
+        self.colors = _clusters(pixels, n_colours, seed)
         self.textures = _clusters(texture, n_textures, seed)
 
     def graph(self, view, with_edges=True):
         """The input of a model: features, edges, edge features, and areas as shares."""
-        colour, texture = self.histograms(view)
-        own = np.hstack([np.sqrt(colour), np.sqrt(texture)])
+        color, texture = self.histograms(view)
+        own = np.hstack([np.sqrt(color), np.sqrt(texture)])
         near = view.averages(own)
         features = np.hstack([own, near, view.averages(near), view.places()])
         weights = view.areas / view.areas.sum()
         if not with_edges:
             return features, np.empty((0, 2), np.int64), None, weights
-        return features, view.edges, self.edge_features(view, colour, texture), weights
+        return features, view.edges, self.edge_features(view, color, texture), weights
 
     def histograms(self, view):
-        """Words of colour and of texture in each segment, as shares."""
-        colour = cKDTree(self.colours).query(view.lab.reshape(-1, 3))[1]
+        """Words of color and of texture in each segment, as shares."""
+        color = cKDTree(self.colors).query(view.lab.reshape(-1, 3))[1]
         near = view.descriptors @ self.textures.T - 0.5 * np.square(self.textures).sum(axis=1)
         return (
-            view.histograms(colour, len(self.colours)),
+            view.histograms(color, len(self.colors)),
             view.histograms(near.argmax(axis=1), len(self.textures), view.at),
         )
 
-    def edge_features(self, view, colour, texture):
-        """How alike neighbours are, times the length of their border."""
+    def edge_features(self, view, color, texture):
+        """How alike neighbors are, times the length of their border."""
         a, b = view.edges.T
         likeness = [np.ones(len(a))]
-        distances = [_chi2(rows[a], rows[b]) for rows in (colour, texture)]
+        distances = [_chi2(rows[a], rows[b]) for rows in (color, texture)]
         distances.append(view.contrast / 10.0)
         for far in distances:
             likeness += [np.exp(-rate * far) for rate in RATES]
@@ -215,9 +215,9 @@ LEAST_GAIN = 5.0  # points of intersection over union
 LEAST_SPEED_UP, MOST_CALLS = 1.7, 1.15
 ABOUT = """
 100 photographs of the Weizmann horses with their masks (E. Borenstein, S. Ullman, ECCV 2002; for
-research), each about 250 superpixels. A superpixel has the words of colour and texture in it, in
-its neighbours and in theirs, as in A. Osokin et al. (ICML 2016), and its place; an edge has the
-length of the border, alone and times ``exp(-rate * distance)`` for distances of colours, textures
+research), each about 250 superpixels. A superpixel has the words of color and texture in it, in
+its neighbors and in theirs, as in A. Osokin et al. (ICML 2016), and its place; an edge has the
+length of the border, alone and times ``exp(-rate * distance)`` for distances of colors, textures
 and for the contrast along the border. Words are learned from training images alone.
 
 Both contenders are ``StructuredSVM(GraphCutModel())`` with the same node features: one gets the

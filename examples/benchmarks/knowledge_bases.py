@@ -101,7 +101,7 @@ def real_fit(name, settings):
 
 
 def table_of(kb, entities):
-    """A row for each entity, with the values of its neighbours and of theirs."""
+    """A row for each entity, with the values of its neighbors and of theirs."""
     import pandas as pd
 
     columns = [local_name(p) for p in kb.property_names]

@@ -1,4 +1,4 @@
-"""Hidden states: classes of many shapes, with and without states that nobody labelled."""
+"""Hidden states: classes of many shapes, with and without states that nobody labeled."""
 
 import numpy as np
 from _report import Clock, data_path, in_child, main, medians, quietly

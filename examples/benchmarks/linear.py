@@ -28,7 +28,7 @@ OBJECTIVE_TEXTS = {
 }
 ABOUT = """
 Logistic regression without intercept, F(w) = mean log(1 + exp(-y <w, x>)) + alpha (l1_ratio
-||w||_1 + (1 - l1_ratio)/2 ||w||^2) with alpha = 1/n unless stated. Everyone minimises this
+||w||_1 + (1 - l1_ratio)/2 ||w||^2) with alpha = 1/n unless stated. Everyone minimizes this
 function; what each peer needed to be told for it stands in ``_linear_contenders.py``. F is computed
 in float64 by one function, off the clock, and compared with the optimum F*, the least value that
 anyone found, which a duality gap certifies.

@@ -1,4 +1,4 @@
-"""What networks memorise: real and random labels, widths, and wrong labels beside cleanlab.
+"""What networks memorize: real and random labels, widths, and wrong labels beside cleanlab.
 
 The parts ``usps`` and ``labels`` read USPS and covtype from the folder that SKLEARN_FW_DATA names;
 the latter needs cleanlab (extra ``bench``).
@@ -233,5 +233,5 @@ if __name__ == "__main__":
         "digits": digits_part, "usps": usps_part, "sensitivity": sensitivity_part,
         "labels": labels_part,
     }  # fmt: skip
-    title = "What networks memorise"
+    title = "What networks memorize"
     raise SystemExit(main("memorization", title, ABOUT, parts, peers=("cleanlab",)))

@@ -1,4 +1,4 @@
-"""Variance reduction with neighbours: q-SAGA, N-SAGA and SAGA per step, per slope and per second.
+"""Variance reduction with neighbors: q-SAGA, N-SAGA and SAGA per step, per slope and per second.
 
 Needs the folders ``covtype`` and ``a9a`` in the folder that SKLEARN_FW_DATA names.
 """
@@ -25,7 +25,7 @@ ones (q-SAGA), near ones (N-SAGA), or near ones that take over the slope of the 
 Numbers are sub-optimalities ``f(w) - f*`` of the mean loss plus ``alpha / 2 |w|^2`` after epochs of
 n steps, medians over repeated runs with other orders; ``f*`` is certified by Newton's method to
 1e-12 of the objective. "slopes" are the derivatives of losses that steps computed, over n, and
-"seconds" the CPU seconds of the fit, with the search for neighbours and exact certificates after
+"seconds" the CPU seconds of the fit, with the search for neighbors and exact certificates after
 every epoch; a run makes 20 epochs, or fewer when its gap is zero. Steps draw rows independently,
 and columns have no steps of their own, as in the theory.
 
@@ -179,7 +179,7 @@ HEADER = ["method", *(f"{mark}" for mark in MARKS), "slopes", "seconds"]
 
 def clustered(report, options):
     report.section("Rows in clusters")
-    report.text(f"""Rows of norm one around 250 centres in 20 dimensions, alpha = 0.1, q = {Q},
+    report.text(f"""Rows of norm one around 250 centers in 20 dimensions, alpha = 0.1, q = {Q},
         epsilon = {EPSILON}, steps of 1 / (5 L). "independent" is another implementation, one run,
         on other rows of the same recipe; below 1e-13 there is nothing but rounding, and single runs
         differ by an order of magnitude.""")
@@ -209,15 +209,13 @@ def _seconds(found, where):
     slowest = max(
         times[m] / times["SAGA"] for m in ("q-SAGA", "N-SAGA", "shared N-SAGA", "epsilon-N-SAGA")
     )
-    return (
-        f"An epoch with neighbours takes up to {slowest:.1f} times the seconds of SAGA ({where})."
-    )
+    return f"An epoch with neighbors takes up to {slowest:.1f} times the seconds of SAGA ({where})."
 
 
 def real(report, options):
     report.section("The comparison of the paper")
     report.text(f"""Forest cover types (the paper's "cov"; class 2 against the rest, columns
-        standardised), census records a9a in place of ijcnn1, and the elevation from the other
+        standardized), census records a9a in place of ijcnn1, and the elevation from the other
         columns of the forest in place of the year of a song; {N_ROWS:,} rows each, divided by the
         root of their mean squared norm. alpha = 2 mu with the paper's mu of 0.1 and 0.001; q = {Q};
         epsilon = {EPSILON}, as the paper does not give its own. Steps are the shorter of the
@@ -253,4 +251,4 @@ def real(report, options):
 
 if __name__ == "__main__":
     parts = {"clusters": clustered, "paper": real}
-    raise SystemExit(main("neighbors", "SAGA with neighbours", ABOUT, parts))
+    raise SystemExit(main("neighbors", "SAGA with neighbors", ABOUT, parts))

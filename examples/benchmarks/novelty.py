@@ -24,8 +24,8 @@ SETS = (
 )  # fmt: skip
 KST = "KernelStudentTDensity()"
 RIVALS = [
-    'KernelDensity(bandwidth="scott")', "1-nearest neighbour distance",
-    "5-nearest neighbour distance", "OneClassSVM()",
+    'KernelDensity(bandwidth="scott")', "1-nearest neighbor distance",
+    "5-nearest neighbor distance", "OneClassSVM()",
 ]  # fmt: skip
 SHORT = ("ours", "median scale", "KDE", "1-NN", "5-NN", "SVM", "LOF", "mixture")
 
@@ -82,7 +82,7 @@ def measure_set(path, n_splits):
 
 def novelty_sets(report, options):
     report.section("Nineteen novelty sets")
-    report.text("""Inputs standardised on the training rows, which are half of the normal rows;
+    report.text("""Inputs standardized on the training rows, which are half of the normal rows;
         tested on the other half and all novelties; means of qualities and medians of seconds over
         five random splits; default parameters.""")
     sets = SETS[-2:] if options.quick else SETS
@@ -120,7 +120,7 @@ def novelty_sets(report, options):
         report.loses(f"Seconds to fit: less on average need {', '.join(slower)}.")
     report.text("""The default length scale follows the leave-one-out likelihood of at most 500
         rows, and the time for that is part of the fit. :doc:`defaults` compares it with the best
-        length scale that labelled novelties could find.""")
+        length scale that labeled novelties could find.""")
 
 
 class Joint:
@@ -277,7 +277,7 @@ def usps(report, options):
     report.section("USPS: mislabelled digits and missing labels")
     n_train, n_repeats = (200, 2) if options.quick else (2000, 10)
     report.text(f"""Pixels and one-hot label together: {n_train} training digits; AUC of telling 100
-        rightly from 100 wrongly labelled test digits; error of the most probable label on 400 test
+        rightly from 100 wrongly labeled test digits; error of the most probable label on 400 test
         digits; mean and standard deviation of {n_repeats} repetitions, per cent. "Tuned" means the
         best AUC on 2 x 1,000 validation digits outside all training sets. The last two columns are
         the figures of the paper, whose Dirichlet process mixture had 73.56 ± 4.3 and 23.85 ±

@@ -22,14 +22,14 @@ EARLY = 18  # passes at which test errors are compared: 20 effective ones withou
 RELATIVE_GAP = 0.01
 QUICK = 300  # words
 CALLERS = ("bcfw, uniform sampling", "bcpfw, gap sampling, cache", "cached")
-LOSSES = {"hamming_sum": "raw Hamming loss", "hamming": "normalised Hamming loss"}
+LOSSES = {"hamming_sum": "raw Hamming loss", "hamming": "normalized Hamming loss"}
 # Dual values of an independent implementation: raw loss, lam = 1/n, no start and end weights, each
 # pass in a fresh random order.
 DUALS = {11: 0.531, 31: 1.212, 61: 1.736}
 ABOUT = """
 The OCR letters of Kassel and Taskar: 6,877 words of 26 letters, 128 binary pixels each, half of the
 words for training (n = 3,438) and 3,439 for the test; chains with start and end weights, no
-constant pixel. Everyone minimises the structured hinge loss, except the perceptron.
+constant pixel. Everyone minimizes the structured hinge loss, except the perceptron.
 
 An effective pass is n oracle calls, and exact gap passes count. Certificates are exact and come
 after every nine passes: with a cache, whose passes cost fewer calls, a cell shows the last one

@@ -17,7 +17,7 @@ from sklearn_fw.task_losses import HammingLoss, MatrixLoss
 
 ABOUT = """
 ``QuadraticSurrogateClassifier`` beside ``RidgeClassifier`` and ``OneVsRestClassifier`` around
-``LogisticRegression``. Everybody chooses its regularisation from the same number of values by the
+``LogisticRegression``. Everybody chooses its regularization from the same number of values by the
 mean task loss in three folds of the training part, and is judged by the task loss on the rest. Ours
 runs with linear functions, with a Gaussian kernel of the usual width, and without any choice, by
 its defaults; the peers are linear. Expected costs are seldom linear in the features.

@@ -134,7 +134,7 @@ def reset_peak():
 
 
 def coherence(X, topics, n_words=FIRST_WORDS):
-    """Mean normalised pointwise mutual information of pairs of first words."""
+    """Mean normalized pointwise mutual information of pairs of first words."""
     present = (X > 0).astype(float).tocsc()
     values = []
     for topic in topics:
@@ -173,7 +173,7 @@ ABOUT = f"""
 What do topics found by moments explain, how well do their words go together, and what do they cost?
 
 All methods have their defaults and the same counts; tomotopy, whose default is ten rounds of
-sampling, runs a thousand as well. "Coherence" is the mean normalised pointwise mutual information
+sampling, runs a thousand as well. "Coherence" is the mean normalized pointwise mutual information
 of the {FIRST_WORDS} first words of a topic, in the documents learned from. "Bits" is the mean log
 probability of the tokens of {N_HELD_OUT} documents held out, by Chib's estimator ("Chib") and by
 the variational bound, for everybody who has a prior, with one hundredth of the frequencies of words

@@ -156,8 +156,8 @@ def part_sums(report, options):
         report.table(["model", "CPU s here", "CPU s of pyAgrum", "its marginals"], peers)
 
 
-def labelling(path):
-    """The best labelling found, beside that of the file."""
+def labeling(path):
+    """The best labeling found, beside that of the file."""
     field = read(path)
     given = load_uai(f"{path}.MAP", "solution")
     read_smallest().map()
@@ -173,7 +173,7 @@ def labelling(path):
 def part_labellings(report, options):
     rows, n_reached, paths = {}, 0, models("MAP", options.quick)
     for path in paths:
-        found = medians([in_child(labelling, path) for _ in range(options.repeat)])
+        found = medians([in_child(labeling, path) for _ in range(options.repeat)])
         reached = found["value"] >= found["given"] - 1e-6 * max(1.0, abs(found["given"]))
         n_reached += reached
         rows[name_of(path)] = found | {"status": "reached" if reached else "missed"}
