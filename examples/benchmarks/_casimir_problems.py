@@ -1,4 +1,4 @@
-"""Tags of words and hinges of classes, judged by one referee."""
+"""Tags of words and hinges of classes, evaluated by one reference implementation."""
 
 import functools
 import itertools
@@ -142,7 +142,7 @@ def digits(quick):
 
 
 def methods(curvature):
-    """Solvers and, for each, the settings that the same grid tunes; "as it comes" has none."""
+    """Solvers and, for each, the settings that the same grid tunes; "default" has none."""
     grid = [
         {"mu": mu, "lipschitz": curvature / mu / step} for mu, step in itertools.product(MUS, STEPS)
     ]
@@ -150,10 +150,10 @@ def methods(curvature):
     svrg = functools.partial(Casimir, "const", kappa=0.0, inner_start="previous")
     return {
         "BCFW, averaged": (lambda: BlockFrankWolfe(averaging=True, sampling="uniform"), auto),
-        "BCFW, as it comes": (lambda: "auto", auto),
+        "BCFW, default": (lambda: "auto", auto),
         "subgradient, averaged": (Subgradient, auto),
         "SVRG": (svrg, grid),
-        "SVRG, as it comes": (svrg, auto),
+        "SVRG, default": (svrg, auto),
         "Casimir const, prox-center": (lambda **s: Casimir("const", **s), grid),
         "Casimir const, extrapolation": (
             lambda **s: Casimir("const", inner_start="extrapolation", **s), grid,
@@ -161,7 +161,7 @@ def methods(curvature):
         "Casimir adapt, extrapolation": (
             lambda **s: Casimir("adapt", inner_start="extrapolation", **s), grid,
         ),
-        "Casimir, as it comes": (Casimir, auto),
+        "Casimir, default": (Casimir, auto),
     }  # fmt: skip
 
 

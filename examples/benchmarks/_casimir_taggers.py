@@ -69,7 +69,7 @@ def chain_crf(limit, solver="auto", surrogate="crf", c2=C2, tol=TOL, judge=True)
     row |= judged(weights["features"], weights["transitions"], svm.predict_marginals(Z),
                   svm.predict(Z), data, svm.C_)  # fmt: skip
     if start["start"] is not None:
-        row["objective"] = row["own"]  # ends have weights, which the referee's chain has not
+        row["objective"] = row["own"]  # the reference chain has no weights of ends
     if surrogate == "hinge":
         row |= calibrated(svm, X, y_train, Z, y_test)
     return row

@@ -1,4 +1,4 @@
-"""Default fits of `KernelStudentTDensity` beside the best of a grid, for `defaults.py`."""
+"""Default fits of `KernelStudentTDensity` and the best of a grid, for `defaults.py`."""
 
 import itertools
 
@@ -14,18 +14,17 @@ from sklearn_fw import KernelStudentTDensity
 
 TITLE = "Kernel Student-t density"
 ABOUT = """
-Novelty sets: half of the normal rows, at most 500, are the training rows; the other half, at most
-500 again, and at most 500 novelties are divided at random into validation and test rows. The
-metric is the area under the ROC curve, times 100; inputs are standardised on the training rows,
-except where the name says "raw". Shown are means over random splits, four of them, twelve where
-there are fewer than 500 normal rows.
+Novelty sets: the training rows are half of the normal rows, at most 500. The other half, at most
+500, and at most 500 novelties are divided at random into validation and test rows. The metric is
+the area under the ROC curve, times 100. Inputs are standardized on the training rows, unless the
+name contains "raw". Rows are means over four random splits, or twelve for fewer than 500 normal
+rows.
 
-No novelties are known when a detector is fitted, so the best is one that nobody can have in
-practice: of nine multiples of the median distance (1/16 to 4) as ``length_scale``, each with
-``sigma0`` .03, .1 and .3, the pair with the largest area on the labelled validation rows. The
-columns beside it are the distance to the nearest and to the fifth nearest training row, and
-``KernelDensity`` with the bandwidth by Scott's rule and by five-fold cross-validation of the
-likelihood over ten bandwidths.
+The best setting is chosen on labeled novelties, which are not available in practice. It is the pair
+of ``length_scale`` (nine multiples of the median distance, 1/16 to 4) and ``sigma0`` (0.03, 0.1,
+0.3) with the largest area on the validation rows. Other columns are the distance to the nearest and
+to the fifth nearest training row, and ``KernelDensity`` with the bandwidth by Scott's rule and by
+five-fold cross-validation of the likelihood over ten bandwidths.
 """
 MULTIPLES = (1 / 16, 1 / 8, 1 / 4, 0.35, 0.5, 0.7, 1.0, 2.0, 4.0)
 SIGMAS = (0.03, 0.1, 0.3)

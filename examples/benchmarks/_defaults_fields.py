@@ -27,23 +27,22 @@ from sklearn_fw.random_fields import (
 TITLE = "Random fields"
 ABOUT = """
 Marginals: 100 times one minus the mean absolute error of node marginals against exact ones. The
-default is ``TRWMarginals()``; the grid is its oracle ("elimination", "approx"), variant ("away",
-"pairwise"), n_rho_iter (1, 10, 20), tol (0.1, 0.5) and local search (none, "icm"), and the default
-itself. Loopy and tree-reweighted belief propagation stand beside them. The best of these is chosen
-on one half of the instances of a set and judged with the default on the other half. Models of the
-UAI competition are single: there the best is chosen on the model itself, in hindsight. Where the
-default is exact nothing can be better, and the grid is left out. Sets "in 1 s" give everybody a
-time limit that one exact answer exceeds.
+default is ``TRWMarginals()``. The grid varies its oracle ("elimination", "approx"), variant
+("away", "pairwise"), n_rho_iter (1, 10, 20), tol (0.1, 0.5) and local search (none, "icm"); it also
+contains the default, and loopy and tree-reweighted belief propagation. The best is chosen on one
+half of the instances of a set and evaluated, like the default, on the other half. For single models
+of the UAI competition, the best is chosen on the model itself. The grid is omitted where the
+default is exact. Sets "in 1 s" have a time limit that one exact computation exceeds.
 
-Labellings: 100 times one minus the distance to the best known value, relative to its size. The
-default is ``mrf.map()``; the grid are all oracles for general graphs and three lengths of the
-iterated local search, in hindsight, too. The best known value is exact where elimination is
-possible, else the best that anybody found, the competition's labelling included.
+MAP inference: 100 times one minus the relative distance to the best known value. The default is
+``mrf.map()``. The grid contains all oracles for general graphs and three lengths of the iterated
+local search; its best is chosen on the model itself. The best known value is exact where
+elimination is possible, and otherwise the largest of all methods and of the published labeling.
 
-Tables: percentage of hidden entries of test rows that are completed rightly. The default is
-``TRWMarginals()``; the grid is edges ("tree", "complete", none) and pseudocount (0.1, 1, 10),
-chosen on a quarter of the training rows. Columns "nats" are held-out log-probabilities per row,
-certified lower bounds for graphs with cycles that are too wide to be exact.
+Tables: percentage of correctly imputed hidden entries of test rows. The default is
+``TRWMarginals()``. The grid varies the edges ("tree", "complete", none) and pseudocount (0.1, 1,
+10), and is evaluated on a quarter of the training rows. Columns "nats" are held-out log-likelihoods
+per row; for graphs with cycles of too large width they are certified lower bounds.
 """
 
 VARIANTS, RHO, TOLS = ("away", "pairwise"), (1, 10, 20), (0.5, 0.1)
@@ -189,7 +188,7 @@ def map_rows(quick):
 
 
 def map_sets(quick):
-    """Name, field and the values of labellings that came with it."""
+    """Name, field and the values of published labelings."""
     for n in (12, 30) if quick else (12, 18, 30, 50):
         yield f"mixed grid, {n} x {n}", make_ising("grid", (n, n), coupling=4.0, random_state=1), []
     yield "clique of 60", make_ising("clique", 60, random_state=0), []

@@ -34,7 +34,7 @@ def smooth_grids(shape, n_labels, n_train, noise, n_features=None, n_test=20, se
 
 
 def checkerboards(n_train=20, noise=1.5, n_test=20, seed=0):
-    """Neighbours differ, but for a few cells; one weak feature."""
+    """Neighbors differ, but for a few cells; one weak feature."""
     rng = np.random.default_rng(seed)
     X, y = [], []
     for _ in range(n_train + n_test):
@@ -60,7 +60,7 @@ def layers(n_train=20, n_test=20, seed=0):
 
 
 def gibbs_labels(rng, edges, n_nodes, n_labels, coupling):
-    """A sample of labels that like (coupling > 0) or dislike those of their neighbours."""
+    """A sample of labels that like (coupling > 0) or dislike those of their neighbors."""
     labels = rng.integers(n_labels, size=n_nodes)
     near = [[] for _ in range(n_nodes)]
     for (a, b), strength in zip(edges, np.broadcast_to(coupling, len(edges))):
@@ -86,7 +86,7 @@ def random_edges(rng, n_nodes, n_extra):
 def random_graphs(
     n_train, n_labels, coupling, noise, *, sizes=(8, 30), extra=0.5, signs=False, n_test=60, seed=0
 ):
-    """Labels of Potts models on random graphs; with signs, features of edges say which repel."""
+    """Labels of Potts models on random graphs; with signs, edge features mark repulsive edges."""
     rng = np.random.default_rng(seed)
     means = rng.normal(size=(n_labels, 6))
     X, y = [], []
@@ -122,7 +122,7 @@ def citations(n_train=2, n_test=4, seed=0):
 
 
 def letters(n_train=300, n_test=600):
-    """OCR words as graphs of letters that stand beside each other."""
+    """OCR words as graphs of adjacent letters."""
     X, y, X_test, y_test = load_ocr_letters(split="half", return_X_y=True)
 
     def graph(x):
@@ -136,14 +136,13 @@ def letters(n_train=300, n_test=600):
 
 TITLE = "Graphs and grids"
 ABOUT = """
-``StructuredSVM()``, which finds the model by the form of the data, beside the best of a grid: C
-(powers of four in the natural units of ``C="auto"``), averaging (the average of the iterates or the
-last one), the model without its constant features, and the oracle ``"trws"`` beside "auto", by
-``BlockFrankWolfe`` with at most 100 passes and 20 seconds. The setting is chosen on a fifth of the
-training part, or on its last sample where there are fewer than ten.
+``StructuredSVM()``, which infers the model from the form of the data, compared with the best
+setting of a grid. The grid varies C (powers of four in the natural units of ``C="auto"``),
+averaging (average of the iterates or the last one), constant features, and the oracle ("auto",
+"trws"). The solver is ``BlockFrankWolfe`` with at most 100 passes and 20 seconds. The setting is
+chosen on a fifth of the training samples, or on the last one of fewer than ten.
 
-The metric is the accuracy of nodes. Sets are drawn by a program, but for the
-letters.
+The metric is the accuracy of nodes. All sets except the letters are generated.
 """
 FACTORS = tuple(4.0**k for k in range(-2, 4))
 SECONDS = 20.0

@@ -18,15 +18,15 @@ from sklearn_fw import AsagaClassifier, AsagaRegressor
 
 TITLE = "Linear models"
 ABOUT = """
-``AsagaClassifier()`` by accuracy and ``AsagaRegressor()`` by R2 (0 where negative), times 100,
-beside the best of a grid over C (.001 to 1,000) or alpha (times the variance of a column on
-average: 1e-8 to 10) and l1_ratio (0, and .5 where there are at most 100 dense columns). Tables that
-come without a test part are split at random, a third for the test, and what is shown is the mean of
-several splits. The setting is chosen on a quarter of the training part.
+``AsagaClassifier()`` (accuracy) and ``AsagaRegressor()`` (R2, 0 where negative) with defaults,
+compared with the best setting of a grid; metrics are in percent. The grid varies C (0.001 to 1,000)
+or alpha (1e-8 to 10 times the mean variance of a column) and l1_ratio (0, and 0.5 for at most 100
+dense columns). Tables without a test set are split at random, with a third for the test, and rows
+are means over several splits. The setting is chosen on a quarter of the training data.
 
-Columns are as they come unless the name says "scaled". Regressions "a from b" predict a column of a
-table from the others. The peer, with its default settings on the same data, is
-``LogisticRegression`` or ``Ridge``; where a peer warns, it does so silently here.
+Columns are unscaled unless the name contains "scaled". Regressions "a from b" predict a column of a
+table from the others. The peer is ``LogisticRegression`` or ``Ridge`` with default settings on the
+same data; its warnings are suppressed.
 """
 CS = (1e-3, 1e-2, 1e-1, 1.0, 10.0, 100.0, 1000.0)
 ALPHAS = (1e-8, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 1.0, 10.0)

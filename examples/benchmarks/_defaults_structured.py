@@ -27,16 +27,17 @@ from sklearn_fw.structured._choice_of_c import natural_C
 
 TITLE = "Structured support vector machines"
 ABOUT = """
-``StructuredSVM(name of the model)`` beside the best of a grid: the loss (number or share of wrong
-labels; as the model has it for classes and matchings), C (powers of four in the natural units of
-``C="auto"``: squared norm of the features over the largest loss) and averaging (the average of the
-iterates, or the last one), by ``BlockFrankWolfe`` with at most 200 passes, 20 on sets of more than
-50,000 nodes. The setting is chosen on a fifth of the training part.
+``StructuredSVM(name of the model)`` with defaults, compared with the best setting of a grid. The
+grid varies the loss (number or fraction of wrong labels; the default loss for classes and
+matchings), C and averaging (average of the iterates or the last one). C takes powers of four in
+the natural units of ``C="auto"``: squared norm of the features over the largest loss. The solver is
+``BlockFrankWolfe`` with at most 200 passes, or 20 on sets of more than 50,000 nodes. The setting is
+chosen on a fifth of the training data.
 
-Metrics: phrase F1 of CoNLL-2000 chunks and of entities (wnut17), accuracy of tags, letters, digits
-and classes, share of right labels for sets of labels, and 100 - AER for word alignments (Hansards).
-``ewt`` and ``wnut17`` have the attributes of ``TokenFeatures()``, CoNLL-2000 those of
-``TokenFeatures("chunking")``. Features are as they come unless the name says "standardised".
+Metrics: phrase F1 of chunks (CoNLL-2000) and of entities (wnut17); accuracy of tags, letters,
+digits and classes; fraction of correct labels for label sets; 100 - AER for word alignments
+(Hansards). ``ewt`` and ``wnut17`` use the attributes of ``TokenFeatures()``, CoNLL-2000 those of
+``TokenFeatures("chunking")``. Features are unscaled unless the name contains "standardized".
 """
 FACTORS = tuple(4.0**k for k in range(-2, 6))
 FACTORS_LARGE = (0.25, 1.0, 4.0, 16.0)
@@ -149,7 +150,7 @@ METRICS = {
     "F1": lambda y_true, y_pred: 100.0 * phrase_f1_score(y_true, y_pred),
     "accuracy of nodes": lambda y_true, y_pred: 100.0 * node_accuracy(y_true, y_pred),
     "accuracy": _equal,
-    "right labels": _equal,
+    "correct labels": _equal,
     "100 - AER": _aer,
 }
 
@@ -193,11 +194,11 @@ def _usps():
         return tuple(file[k] for k in ("X_train", "y_train", "X_test", "y_test"))
 
 
-def _bundled(name, standardised=False):
+def _bundled(name, standardized=False):
     def load():
         X, y = getattr(datasets, f"load_{name}")(return_X_y=True)
         X, X_test, y, y_test = train_test_split(X, y, test_size=0.4, random_state=0, stratify=y)
-        if standardised:
+        if standardized:
             scaler = StandardScaler().fit(X)
             X, X_test = scaler.transform(X), scaler.transform(X_test)
         return X, y, X_test, y_test
@@ -227,14 +228,14 @@ SETS = {
         lambda: load_ocr_letters(split="half", return_X_y=True),
     ),
     "digit words": ("chain", "accuracy of nodes", lambda: make_digit_words(return_X_y=True)),
-    "emotions": ("multilabel", "right labels", _label_sets("emotions")),
-    "yeast": ("multilabel", "right labels", _label_sets("yeast")),
-    "scene": ("multilabel", "right labels", _scene),
+    "emotions": ("multilabel", "correct labels", _label_sets("emotions")),
+    "yeast": ("multilabel", "correct labels", _label_sets("yeast")),
+    "scene": ("multilabel", "correct labels", _scene),
     "digits": ("multiclass", "accuracy", _bundled("digits")),
-    "digits, standardised": ("multiclass", "accuracy", _bundled("digits", True)),
+    "digits, standardized": ("multiclass", "accuracy", _bundled("digits", True)),
     "USPS": ("multiclass", "accuracy", _usps),
-    "wine, standardised": ("multiclass", "accuracy", _bundled("wine", True)),
+    "wine, standardized": ("multiclass", "accuracy", _bundled("wine", True)),
     "breast cancer": ("multiclass", "accuracy", _bundled("breast_cancer")),
     "Hansards": ("matching", "100 - AER", _hansards),
 }
-QUICK = ("digit words", "wine, standardised")
+QUICK = ("digit words", "wine, standardized")

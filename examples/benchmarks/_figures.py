@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-GREY = "#808080"  # text and axes: far enough from white and from black
-COLOURS = (
+GRAY = "#808080"  # text and axes: far enough from white and from black
+COLORS = (
     "#3d85c6", "#e07b1a", "#2f9e6e", "#c75596", "#8a73c9", "#a08a1d", "#d4504a", "#3aa3b0",
 )  # fmt: skip
 STYLES = ("-", "--", ":", "-.")
@@ -19,8 +19,8 @@ def draw(figure, path):
     from matplotlib import pyplot as plt
 
     settings = {
-        "text.color": GREY, "axes.labelcolor": GREY, "axes.edgecolor": GREY,
-        "xtick.color": GREY, "ytick.color": GREY, "grid.color": GREY, "grid.alpha": 0.3,
+        "text.color": GRAY, "axes.labelcolor": GRAY, "axes.edgecolor": GRAY,
+        "xtick.color": GRAY, "ytick.color": GRAY, "grid.color": GRAY, "grid.alpha": 0.3,
         "axes.spines.top": False, "axes.spines.right": False, "font.size": 11.0,
         "axes.titlesize": 12.0, "legend.frameon": False, "svg.hashsalt": figure["title"],
     }  # fmt: skip
@@ -36,12 +36,12 @@ def _lines(plt, figure):
     for k, (name, (xs, ys)) in enumerate(figure["series"].items()):
         points = [(x, y) for x, y in zip(xs, ys) if x is not None and y is not None]
         ax.plot(
-            *zip(*points), label=name, color=COLOURS[k % len(COLOURS)],
-            linestyle=STYLES[k // len(COLOURS) % len(STYLES)],
+            *zip(*points), label=name, color=COLORS[k % len(COLORS)],
+            linestyle=STYLES[k // len(COLORS) % len(STYLES)],
             marker=MARKERS[k % len(MARKERS)] if len(points) <= 30 else None, markersize=5.0,
         )  # fmt: skip
     if figure.get("limit") is not None:
-        ax.axhline(figure["limit"], color=GREY, linewidth=1.0, linestyle=":")
+        ax.axhline(figure["limit"], color=GRAY, linewidth=1.0, linestyle=":")
     if "x" in (figure["log"] or ""):
         ax.set_xscale("log")
     if "y" in (figure["log"] or ""):
@@ -65,7 +65,7 @@ def _bars(plt, figure):
         places = [(i, of[key]) for i, key in enumerate(categories) if of.get(key) is not None]
         bars = ax.barh(
             [i + (k - (n - 1) / 2) * height for i, _ in places], [value for _, value in places],
-            height=height, label=name, color=COLOURS[k % len(COLOURS)],
+            height=height, label=name, color=COLORS[k % len(COLORS)],
         )  # fmt: skip
         ax.bar_label(bars, [f"{value:.3g}" for _, value in places], padding=3, fontsize=9)
     ax.set_yticks(range(len(categories)), categories)

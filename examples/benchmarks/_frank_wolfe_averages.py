@@ -20,18 +20,18 @@ SECONDS = 60.0  # for the naive loop
 
 
 def image_function(side):
-    """Cut of the edges between neighbours plus the cost of calling a pixel one."""
-    picture, edges = noisy_image(side, side), grid_edges(side, side)
+    """Cut of the edges between neighbors plus the cost of calling a pixel one."""
+    image, edges = noisy_image(side, side), grid_edges(side, side)
     cut = set_functions.CutFunction(edges, weights=np.full(len(edges), SMOOTHNESS))
-    return cut + set_functions.ModularFunction(-picture.ravel())
+    return cut + set_functions.ModularFunction(-image.ravel())
 
 
 def measure_image(side, repeat):
-    picture, edges = noisy_image(side, side), grid_edges(side, side)
+    image, edges = noisy_image(side, side), grid_edges(side, side)
     function = image_function(side)
     table = np.array([[0.0, -SMOOTHNESS], [-SMOOTHNESS, 0.0]])
     scores = PairwiseScores(
-        unary=np.stack([np.zeros(picture.size), picture.ravel()], 1),
+        unary=np.stack([np.zeros(image.size), image.ravel()], 1),
         pairwise=np.broadcast_to(table, (len(edges), 2, 2)).copy(), edges=edges,
     )  # fmt: skip
     oracle = GraphCut()
@@ -65,7 +65,7 @@ def iwata_of_mask(n):
 
 
 def naive(n, seconds):
-    """Wolfe's method on a plain function of masks: n + 1 values a base, systems solved anew."""
+    """Wolfe's method on a function of masks: n + 1 values a base, no updates of factors."""
     value, best = iwata_of_mask(n), 0.0
 
     def base(x):
@@ -117,25 +117,24 @@ def measure_iwata(n, repeat, seconds):
 
 def submodular_part(report, options):
     sides, sizes = (SIDES[:1], IWATA[:1]) if options.quick else (SIDES, IWATA)
-    report.section("Submodular functions")
+    report.section("Submodular minimization")
     found = {side: in_child(measure_image, side, options.repeat) for side in sides}
-    report.text(f"""Binary pictures from noise: cuts of a grid with couplings of {SMOOTHNESS:g} and
-        costs of single pixels. ``minimize_submodular`` knows nothing but bases; ``GraphCut`` finds
-        a maximum flow, and serves as referee: "too high" is what the value lies above that of the
-        flow.""")
+    report.text(f"""Binary denoising of images: cuts of a grid with couplings of {SMOOTHNESS:g} and
+        costs of single pixels. ``minimize_submodular`` only uses bases. The reference is the
+        maximum flow of ``GraphCut``; "excess" is the value minus that of the flow.""")
     report.records(
         "pixels", {f"{side} x {side}": r for side, r in found.items()},
         ("ms", lambda r: 1e3 * r["seconds"], ".3g"), ("bases", "calls"), ("gap", "gap", ".1e"),
-        ("too high", lambda r: max(r["value"] - r["flow_value"], 0.0), ".1e"),
-        ("ms of GraphCut", lambda r: 1e3 * r["flow"], ".3g"),
+        ("excess", lambda r: max(r["value"] - r["flow_value"], 0.0), ".1e"),
+        ("ms, GraphCut", lambda r: 1e3 * r["flow"], ".3g"),
     )  # fmt: skip
     for side, r in found.items():
         ours, theirs = r["seconds"], r["flow"]
         if theirs < ours:
             report.loses(f"""The cut of {side} x {side} pixels: GraphCut takes {1e3 * theirs:.3g}
-                         ms, minimize_submodular {1e3 * ours:.3g} ms; it is for other functions.""")
+                         ms, minimize_submodular {1e3 * ours:.3g} ms.""")
     goals = [
-        (f"{side} x {side}: value above that of the flow, relative",
+        (f"{side} x {side}: relative excess over the flow",
          max(r["value"] - r["flow_value"], 0.0) / abs(r["flow_value"]), 1e-9, "<=")
         for side, r in found.items()
     ]  # fmt: skip
@@ -143,8 +142,9 @@ def submodular_part(report, options):
     runs = {n: in_child(measure_iwata, n, options.repeat, seconds) for n in sizes}
     report.text(f"""Iwata's function, ``F(A) = |A| (n - |A|) - sum over j in A of (5 j - 2 n)``: CPU
         milliseconds and bases with functions of the package, with a callable of masks, and of a
-        plain loop, which is Wolfe's method with the same stop, a value of the callable for every
-        element, and its linear systems solved anew. A dash was not there after {seconds:g} s.""")
+        plain implementation of Wolfe's method. The latter has the same stopping rule, evaluates the
+        callable for every element, and solves each linear system from scratch. "--" means not
+        finished after {seconds:g} s.""")
     rows = []
     for n, run in runs.items():
         plain = run["naive"]
@@ -155,9 +155,9 @@ def submodular_part(report, options):
         ])  # fmt: skip
         if plain["arrived"]:
             goals += [
-                (f"n = {n}: seconds of the callable over those of the plain loop",
+                (f"n = {n}: seconds, callable / plain",
                  run["callable"]["seconds"] / plain["seconds"], 1.0, "<="),
-                (f"n = {n}: value above that of the plain loop",
+                (f"n = {n}: value minus that of plain",
                  max(run["objects"]["value"] - plain["value"], 0.0), 1e-6, "<="),
             ]  # fmt: skip
     report.table(
@@ -189,7 +189,7 @@ def objective(X, y, alpha, w):
 
 
 def small_data(name):
-    """Standardised columns, one column of ones, and labels of -1 and 1."""
+    """Standardized columns, one column of ones, and labels of -1 and 1."""
     if name == "breast cancer":
         X, y = load_breast_cancer(return_X_y=True)
     elif name == "digits":
@@ -220,10 +220,10 @@ def averages_part(report, options):
     n_passes = 5 if options.quick else PASSES
     found = {name: in_child(measure_schemes, name, n_passes) for name in names}
     report.section("Averages of subgradient steps")
-    report.text(f"""Linear SVMs with alpha = 1 / n, standardised columns and a constant one, rows
-        drawn with replacement, steps of {STEPS["pegasos"]}; the last row has those of the theory,
-        {STEPS["theory"]}. Objective above the optimum after {n_passes} passes, beside another
-        implementation ("spec", {PASSES} passes; other draws). The paper reports on six other sets
+    report.text(f"""Linear SVMs with alpha = 1 / n on standardized columns and a constant column.
+        Rows are drawn with replacement, and steps are {STEPS["pegasos"]}; the last row uses
+        {STEPS["theory"]}. Shown is the suboptimality after {n_passes} passes, and that of another
+        implementation ("spec", {PASSES} passes; other draws). On six other sets, the paper reports
         that the uniform average is always worst, that "weighted2" is always better than "weighted",
         and that "suffix" and "doubling" are among the best.""")
     header = ["scheme", *(f"{name}{kind}" for name in names for kind in ("", ", spec"))]
@@ -237,12 +237,12 @@ def averages_part(report, options):
         plain = {label: of[label] for label in SCHEMES if "theory" not in label}
         best = min(plain.values())
         goals += [
-            (f"{name}: uniform over the worst of the others",
+            (f"{name}: uniform / worst of the others",
              plain["uniform"] / max(v for k, v in plain.items() if k != "uniform"), 1.0, ">="),
-            (f"{name}: weighted2 over weighted", plain["weighted2"] / plain["weighted"], 1.0, "<="),
-            (f"{name}: weighted over none", plain["weighted"] / plain["none"], 1.0, "<="),
-            (f"{name}: doubling over the best", plain["doubling"] / best, 1.5, "<="),
-            (f"{name}: suffix over the best", plain["suffix"] / best, 1.5, "<="),
+            (f"{name}: weighted2 / weighted", plain["weighted2"] / plain["weighted"], 1.0, "<="),
+            (f"{name}: weighted / none", plain["weighted"] / plain["none"], 1.0, "<="),
+            (f"{name}: doubling / best", plain["doubling"] / best, 1.5, "<="),
+            (f"{name}: suffix / best", plain["suffix"] / best, 1.5, "<="),
         ]  # fmt: skip
     report.goals(*goals)
 
@@ -252,7 +252,7 @@ CONTENDERS = ("AveragedSubgradientClassifier", "SGDClassifier, average", "Linear
 
 
 def make_model(who, alpha, n, n_passes):
-    """A linear SVM of this objective, without intercept, that makes so many passes."""
+    """A linear SVM of this objective, without intercept, that makes ``n_passes`` passes."""
     same = {"fit_intercept": False, "max_iter": n_passes, "random_state": 0}
     if who == "LinearSVC":
         return LinearSVC(C=1.0 / (alpha * n), loss="hinge", dual=True, tol=1e-10, **same)
@@ -287,13 +287,13 @@ def subgradient_part(report, options):
     names = ("a9a", "20news")
     for name in names:
         make_data(name, True)  # skips before anything is measured
-    report.section("Averaged subgradients against others")
-    report.text("""Linear SVMs without intercept, hinge and ridge with alpha of a multiple of 1 / n,
-        on a9a (one-hot, 32,561 x 123) and on the training texts of the 20 newsgroups (TF-IDF of
-        words and word pairs, comp.* and sci.* against the rest): objective above the best value
-        known, which is that of 3,000 passes of LinearSVC or the best that anyone found, after a
-        number of passes and CPU milliseconds. All three have the same objective; ``LinearSVC``
-        keeps dual variables, one per row.""")
+    report.section("Averaged subgradients compared with scikit-learn")
+    report.text("""Linear SVMs without intercept: hinge loss and ridge penalty, with alpha a
+        multiple of 1 / n. Data are a9a (one-hot, 32,561 x 123) and the training texts of the 20
+        newsgroups (TF-IDF of words and word pairs, comp.* and sci.* against the rest). Shown is the
+        suboptimality by number of passes, and CPU milliseconds. The optimum is the smallest value
+        of all runs and of 3,000 passes of LinearSVC. All three have the same objective;
+        ``LinearSVC`` keeps one dual variable per row.""")
     rows, curves, at_equal = [], {}, []
     for name in names:
         for multiple in (1.0, 10.0)[: 1 if options.quick else None]:
@@ -316,10 +316,8 @@ def subgradient_part(report, options):
                     [max(value - best, 1e-9) for _, value in run],
                 )
             at_equal.append((label, found, best))
-    report.table(["data, method", "passes", "ms", "above the best"], rows)
-    report.lines(
-        "Averaged subgradients", "CPU seconds", "objective above the best", curves, log="xy"
-    )
+    report.table(["data, method", "passes", "ms", "suboptimality"], rows)
+    report.lines("Averaged subgradients", "CPU seconds", "suboptimality", curves, log="xy")
     _at_equal_seconds(report, at_equal)
 
 
@@ -333,9 +331,9 @@ def _at_equal_seconds(report, at_equal):
                 continue
             theirs = min(within)
             ratio = (value - best) / max(theirs - best, 1e-12)
-            goals.append((f"{label}: error over that of {who} in equal seconds", ratio, 1.0, "<="))
+            goals.append((f"{label}: suboptimality / {who}, equal seconds", ratio, 1.0, "<="))
             if ratio > 1.0:
-                report.loses(f"""{label}: in the {float(seconds):.2g} CPU seconds that
-                             AveragedSubgradientClassifier takes for its passes, {who} comes to
-                             {theirs - best:.1e} above the best value, it to {value - best:.1e}.""")
+                report.loses(f"""{label}: after {float(seconds):.2g} CPU seconds, the suboptimality
+                             of {who} is {theirs - best:.1e}, that of AveragedSubgradientClassifier
+                             {value - best:.1e}.""")
     report.goals(*goals)

@@ -9,7 +9,7 @@ from sklearn_fw.optim import domains, minimize_frank_wolfe, objectives
 RADIUS = 20.0  # of the l1 ball of the constrained Lasso
 
 
-def minimise(objective, domain, **options):
+def minimize(objective, domain, **options):
     """A run of `minimize_frank_wolfe` whose budget may end it, with CPU seconds as ``cpu``."""
     with Clock() as clock:
         result = quietly(minimize_frank_wolfe, objective, domain, **options)
@@ -108,17 +108,17 @@ def iwata(n):
 
 
 def noisy_image(height, width, seed=0):
-    """A picture of discs in noise, with values near -1 and 1."""
+    """An image of discs in noise, with values near -1 and 1."""
     rng = np.random.default_rng(seed)
     y, x = np.mgrid[:height, :width] / max(height, width)
     truth = -np.ones((height, width))
-    for centre in ((0.3, 0.3), (0.65, 0.6)):
-        truth[np.hypot(y - centre[0], x - centre[1]) < 0.2] = 1.0
+    for center in ((0.3, 0.3), (0.65, 0.6)):
+        truth[np.hypot(y - center[0], x - center[1]) < 0.2] = 1.0
     return truth + rng.standard_normal(truth.shape)
 
 
 def grid_edges(height, width):
-    """Edges between neighbours, of shape (n_edges, 2)."""
+    """Edges between neighbors, of shape (n_edges, 2)."""
     number = np.arange(height * width).reshape(height, width)
     across = np.stack([number[:, :-1].ravel(), number[:, 1:].ravel()], 1)
     down = np.stack([number[:-1].ravel(), number[1:].ravel()], 1)
@@ -140,9 +140,9 @@ STEPS_PER_SECOND, OVERHEAD = 15_000, 15.0
 
 def measure_lasso(seed, variant, repeat, max_iter):
     objective, domain = lasso(seed)
-    minimise(objective, domain, variant=variant, max_iter=3)  # compiles
+    minimize(objective, domain, variant=variant, max_iter=3)  # compiles
     options = {"variant": variant, "tol": TOL, "max_iter": max_iter}
-    runs = [minimise(objective, domain, **options) for _ in range(repeat)]
+    runs = [minimize(objective, domain, **options) for _ in range(repeat)]
     last = runs[-1]
     return {
         "nit": last.nit, "calls": last.n_oracle_calls, "drops": last.n_drop, "swaps": last.n_swap,
@@ -152,7 +152,7 @@ def measure_lasso(seed, variant, repeat, max_iter):
 
 
 def measure_driver(repeat, n_steps):
-    """Microseconds of a pairwise step beside those of its function and oracle, by kind of input."""
+    """Microseconds of a pairwise step, of its function and of its oracle, by kind of input."""
     objective, domain = lasso(0)
     A, b = lasso_data(0)
 
@@ -162,13 +162,13 @@ def measure_driver(repeat, n_steps):
 
     found = {}
     for name, what, options in (
-        ("the objects", objective, {}),
-        ("the objects, callback", objective, {"callback": lambda state: None}),
-        ("a function", function, {"step_size": "short", "lipschitz": objective.lipschitz}),
+        ("objects", objective, {}),
+        ("objects, callback", objective, {"callback": lambda state: None}),
+        ("function", function, {"step_size": "short", "lipschitz": objective.lipschitz}),
     ):
         options = {"variant": "pairwise", "tol": TOL, "max_iter": n_steps} | options
-        minimise(what, domain, **options)
-        runs = [minimise(what, domain, **options) for _ in range(repeat)]
+        minimize(what, domain, **options)
+        runs = [minimize(what, domain, **options) for _ in range(repeat)]
         found[name] = [run.cpu / run.nit for run in runs]
     x = runs[-1].x
     gradient = objective(x)[1]
@@ -188,12 +188,12 @@ def lasso_part(report, options):
         for variant in VARIANTS
     }
     report.section("Constrained Lasso")
-    report.text(f"""Half the squared error of a Gaussian matrix of 200 x 500 over the l1 ball of
-        radius {RADIUS:g}, where the truth has norm 50: iterations and oracle calls to a gap of
-        {TOL:g}, from the first vertex, at {len(seeds)} seeds, and what an independent
-        implementation of the same methods needed on the same data ("spec": smallest and largest).
-        Plain Frank-Wolfe does not arrive; its row shows the gap that is left. Of the corrective
-        variants the last oracle call brings no new vertex, but the certificate.""")
+    report.text(f"""Least squares with a Gaussian matrix of 200 x 500 over the l1 ball of radius
+        {RADIUS:g}; the true solution has norm 50. Iterations and oracle calls to a gap of {TOL:g},
+        from the first vertex, for {len(seeds)} seeds. "spec" is the range of an independent
+        implementation of the same methods on the same data. Plain Frank-Wolfe does not reach the
+        gap; its row shows the final one. The last oracle call of the corrective variants is the
+        certificate and adds no vertex.""")
     spec = {variant: f"{low} to {high}" for variant, (low, high) in SPEC.items()}
     report.records(
         "seed, variant",
@@ -224,7 +224,7 @@ def _lasso_goals(report, found, seeds):
         ("pairwise: most iterations", most("pairwise", "nit"), 1.1 * SPEC["pairwise"][1], "<="),
         ("away: most iterations", most("away", "nit"), 1.1 * SPEC["away"][1], "<="),
         ("fully corrective: most oracle calls", most("fully_corrective", "calls"), 72, "<="),
-        ("min-norm point: most oracle calls that bring a vertex",
+        ("min-norm point: most oracle calls that add a vertex",
          most("min_norm_point", "calls") - 1, 71, "<="),
     )  # fmt: skip
 
@@ -233,17 +233,16 @@ def _driver(report, options, found, seeds):
     n_steps = 100 if options.quick else 1000
     cost = in_child(measure_driver, options.repeat, n_steps)
     parts = cost["one function"] + cost["one oracle"]
-    report.text(f"""A pairwise step at seed 0, in microseconds of CPU. The objects of the package
-        keep the inner products of the columns that they met, and take many steps in one compiled
-        call. With a callback, or a plain Python function, each step asks the function and the
-        oracle, which alone take {cost["one function"]:.0f} and {cost["one oracle"]:.0f}. What a
-        step takes beyond these two is "overhead"; where a step takes less than they do there is
-        none.""")
+    report.text(f"""CPU microseconds of a pairwise step for seed 0. Objects of the package cache
+        inner products of columns and make many steps in one compiled call. With a callback, or with
+        a Python function, each step calls the function and the oracle, which take
+        {cost["one function"]:.0f} and {cost["one oracle"]:.0f} microseconds. "Overhead" is the time
+        of a step minus both, or zero.""")
     rows = [
         [name, shown(cost[name], ".1f"), shown(max(cost[name] - parts, 0.0), ".1f")]
-        for name in ("the objects", "the objects, callback", "a function")
+        for name in ("objects", "objects, callback", "function")
     ]
-    report.table(["given", "microseconds per step", "overhead"], rows)
+    report.table(["input", "microseconds per step", "overhead"], rows)
     speeds = [
         found[seed, "pairwise"]["nit"] / Repeats(found[seed, "pairwise"]["seconds"])
         for seed in seeds
@@ -252,7 +251,7 @@ def _driver(report, options, found, seeds):
         ("pairwise iterations per second", min(speeds), STEPS_PER_SECOND, ">="),
         *(
             (f"overhead in microseconds, {name}", max(cost[name] - parts, 0.0), OVERHEAD, "<=")
-            for name in ("the objects", "the objects, callback", "a function")
+            for name in ("objects", "objects, callback", "function")
         ),
     )
     report.keep(pairwise_per_second=min(speeds))

@@ -1,4 +1,4 @@
-"""Random Gaussian probabilities of many kinds, and referees that use no code of ours."""
+"""Random Gaussian probabilities of many kinds, and independent reference implementations."""
 
 import resource
 import time
@@ -108,7 +108,7 @@ KINDS = {
     "mixed tails": _mixed_tails, "near singular": _near_singular,
     "more half-spaces than dimensions": _half_spaces, "high correlation": _high_correlation,
 }  # fmt: skip
-LEAST = -690.0  # of the logarithm of the smallest margin: referees work with numbers
+LEAST = -690.0  # of the logarithm of the smallest margin: references do not use logarithms
 
 
 def many_kinds(n_problems, largest, seed=0):
@@ -198,8 +198,8 @@ def _pivots(root):
 def by_separation(lower, upper, cov, *, points=2**16, seed=0):
     """Log probability and half a 99 % interval: separated variables of Genz (1992), in logarithms.
 
-    It draws from the conditional distributions of the untilted normal, and so knows nothing of
-    expectation propagation. Bounds on combinations of coordinates cut the interval of the last.
+    It draws from the conditional distributions of the untilted normal and does not use expectation
+    propagation. Bounds on combinations of coordinates cut the interval of the last.
     """
     root, low, high = _ordered(lower, upper, cov)
     pivots = _pivots(root)

@@ -18,7 +18,7 @@ TEXTS = {
     "20news": "20 newsgroups, the by-date training texts; TF-IDF of words and word pairs, "
     "logarithms of counts; the nine groups comp.* and sci.* against the rest",
     "a9a": "census records, one-hot, training part",
-    "covtype": "forest cover type, class 2 against the rest; dense, columns standardised",
+    "covtype": "forest cover type, class 2 against the rest; dense, columns standardized",
 }
 
 

@@ -123,7 +123,7 @@ class Child:
         try:
             answer = self._connection.recv()
         except EOFError:
-            raise Failed("its process died") from None
+            raise Failed("process died") from None
         if isinstance(answer, str):
             raise Failed(answer)
         return answer
@@ -177,7 +177,7 @@ def _climb(contender, result, run, left, optimum, cap_run):
     level = 0
     while True:
         if not run(level):
-            return "end of its budgets"
+            return "largest budget reached"
         if result.relative(level, optimum) <= TARGETS[-1]:
             return ""
         known = sorted(result.runs)
@@ -185,7 +185,7 @@ def _climb(contender, result, run, left, optimum, cap_run):
         if len(known) > last:
             spread = [result.runs[k]["F"] for k in known[-last:]]
             if max(spread) - min(spread) <= STALLED * optimum:
-                return f"stands at {result.relative(level, optimum):.0e}"
+                return f"stalls at {result.relative(level, optimum):.0e}"
         room = min(left(), cap_run) / max(result.runs[level]["wall"], 1e-9)
         step = 1.0
         if contender.kind == EPOCHS and room < 2:

@@ -21,18 +21,18 @@ MANY = 10  # instances that are measured once each
 PAPER = "paper"  # read from the curves of its figures, means of 100 cliques per coupling
 OTHER = "independent"  # another implementation of the same method, run on the same 100 cliques
 CLIQUE_ERRORS = {
-    (PAPER, "TRW, first rho"): (.078, .119, .137, .119, .102, .082, .072, .076, .057),
-    (OTHER, "TRW, first rho"): (.075, .118, .138, .121, .106, .085, .075, .080, .062),
-    (PAPER, "TRW, tuned rho"): (.063, .083, .057, .037, .022, .016, .010, .008, .006),
-    (OTHER, "TRW, tuned rho"): (.065, .083, .059, .040, .027, .021, .016, .016, .013),
-    (PAPER, "TRW, local polytope"): (.169, .264, .338, .340, .331, .351, .342, .369, .354),
-    (PAPER, "perturb and MAP"): (.206, .193, .168, .147, .161, .148, .134, .128, .134),
+    (PAPER, "TRW, first rho"): (0.078, 0.119, 0.137, 0.119, 0.102, 0.082, 0.072, 0.076, 0.057),
+    (OTHER, "TRW, first rho"): (0.075, 0.118, 0.138, 0.121, 0.106, 0.085, 0.075, 0.080, 0.062),
+    (PAPER, "TRW, tuned rho"): (0.063, 0.083, 0.057, 0.037, 0.022, 0.016, 0.010, 0.008, 0.006),
+    (OTHER, "TRW, tuned rho"): (0.065, 0.083, 0.059, 0.040, 0.027, 0.021, 0.016, 0.016, 0.013),
+    (PAPER, "TRW, local polytope"): (0.169, 0.264, 0.338, 0.340, 0.331, 0.351, 0.342, 0.369, 0.354),
+    (PAPER, "perturb and MAP"): (0.206, 0.193, 0.168, 0.147, 0.161, 0.148, 0.134, 0.128, 0.134),
 }  # fmt: skip
 CLIQUE_BOUNDS = {
-    (PAPER, "TRW, first rho"): (1.60, 1.98, 1.56, 1.38, 1.16, .94, .86, .79, .62),
-    (OTHER, "TRW, first rho"): (1.56, 1.90, 1.46, 1.25, 1.03, .82, .73, .66, .50),
-    (PAPER, "TRW, tuned rho"): (1.18, 1.06, .53, .35, .29, .23, .16, .17, .16),
-    (OTHER, "TRW, tuned rho"): (1.20, 1.15, .62, .42, .34, .24, .19, .16, .12),
+    (PAPER, "TRW, first rho"): (1.60, 1.98, 1.56, 1.38, 1.16, 0.94, 0.86, 0.79, 0.62),
+    (OTHER, "TRW, first rho"): (1.56, 1.90, 1.46, 1.25, 1.03, 0.82, 0.73, 0.66, 0.50),
+    (PAPER, "TRW, tuned rho"): (1.18, 1.06, 0.53, 0.35, 0.29, 0.23, 0.16, 0.17, 0.16),
+    (OTHER, "TRW, tuned rho"): (1.20, 1.15, 0.62, 0.42, 0.34, 0.24, 0.19, 0.16, 0.12),
     (PAPER, "TRW, local polytope"): (3.29, 9.48, 20.3, 33.1, 45.2, 55.2, 66.4, 81.3, 87.9),
     (PAPER, "perturb and MAP"): (1.32, 1.41, 1.22, 1.38, 1.32, 1.37, 1.17, 1.29, 1.35),
 }  # fmt: skip
@@ -42,30 +42,30 @@ CLIQUE_CALLS = {
 }
 # Error of marginals, error of log Z, oracle calls; of the bound where there is one.
 GRIDS = {
-    (PAPER, "TRW, tuned rho"): (.046, 1.1, 107),
-    (OTHER, "TRW, tuned rho"): (.047, .60, 81),
-    (PAPER, "TRW, tuned rho, approximate oracle"): (.054, .5, 37),
-    (OTHER, "TRW, tuned rho, approximate oracle"): (.063, None, 43.5),
-    (PAPER, "TRW, local polytope, tuned rho"): (.342, 8.6, None),
-    (PAPER, "TRBP, first rho"): (.348, 10.0, None),
-    (PAPER, "TRBP, tuned rho"): (.361, 8.9, None),
-    (PAPER, "perturb and MAP"): (.210, 2.3, None),
+    (PAPER, "TRW, tuned rho"): (0.046, 1.1, 107),
+    (OTHER, "TRW, tuned rho"): (0.047, 0.60, 81),
+    (PAPER, "TRW, tuned rho, approximate oracle"): (0.054, 0.5, 37),
+    (OTHER, "TRW, tuned rho, approximate oracle"): (0.063, None, 43.5),
+    (PAPER, "TRW, local polytope, tuned rho"): (0.342, 8.6, None),
+    (PAPER, "TRBP, first rho"): (0.348, 10.0, None),
+    (PAPER, "TRBP, tuned rho"): (0.361, 8.9, None),
+    (PAPER, "perturb and MAP"): (0.210, 2.3, None),
 }  # fmt: skip
 GRIDS_10 = {
-    (PAPER, "TRW, tuned rho"): (.09, None, 830),
-    (PAPER, "TRW, tuned rho, approximate oracle"): (.19, None, 80),
-    (PAPER, "TRW, local polytope"): (.32, None, None),
-    (PAPER, "TRBP, first rho"): (.341, 59.7, None),
-    (PAPER, "TRBP, tuned rho"): (.407, 47.6, None),
-    (PAPER, "perturb and MAP"): (.334, 8.8, None),
+    (PAPER, "TRW, tuned rho"): (0.09, None, 830),
+    (PAPER, "TRW, tuned rho, approximate oracle"): (0.19, None, 80),
+    (PAPER, "TRW, local polytope"): (0.32, None, None),
+    (PAPER, "TRBP, first rho"): (0.341, 59.7, None),
+    (PAPER, "TRBP, tuned rho"): (0.407, 47.6, None),
+    (PAPER, "perturb and MAP"): (0.334, 8.8, None),
 }  # fmt: skip
 RBM = {
-    (PAPER, "TRW, first rho"): (.323, 11.3, None),
-    (PAPER, "TRW, tuned rho"): (.316, 5.27, 94),
-    (OTHER, "TRW, first rho"): (.321, 11.5, None),
-    (OTHER, "TRW, tuned rho"): (.305, 5.26, 99),
-    (PAPER, "TRW, local polytope"): (.366, 185.0, None),
-    (PAPER, "TRBP, first rho"): (.366, 184.6, None),
+    (PAPER, "TRW, first rho"): (0.323, 11.3, None),
+    (PAPER, "TRW, tuned rho"): (0.316, 5.27, 94),
+    (OTHER, "TRW, first rho"): (0.321, 11.5, None),
+    (OTHER, "TRW, tuned rho"): (0.305, 5.26, 99),
+    (PAPER, "TRW, local polytope"): (0.366, 185.0, None),
+    (PAPER, "TRBP, first rho"): (0.366, 184.6, None),
 }  # fmt: skip
 # Oracle calls to a gap of 1 with the first rho: grids, cliques.
 CALLS_TO_ONE = {

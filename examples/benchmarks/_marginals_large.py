@@ -34,7 +34,7 @@ def ours(mrf):
 
 
 def pyagrum(mrf):
-    """Junction tree of Shafer and Shenoy; log Z from the probability of one labelling."""
+    """Junction tree of Shafer and Shenoy; log Z from the probability of one labeling."""
     import pyagrum as gum
 
     model = gum.MarkovRandomField()
@@ -110,11 +110,10 @@ def measure_exact(name, graph_names, repeat):
 def exact_inference(report, options):
     report.section("Exact inference")
     names = list(GRAPHS)[:2] if options.quick else list(GRAPHS)
-    report.text(f"""All marginals of the same random fields: bucket elimination, and the junction
-        trees of pyAgrum and pgmpy. CPU milliseconds of inference, with the search for an
-        elimination order but without making the model, which each library has in a form of its own;
-        medians of {REPEAT} runs, of {FEW} for pgmpy. "Differs" is the largest difference in log Z
-        and marginals.""")
+    report.text(f"""All marginals of the same random fields, by bucket elimination and by the
+        junction trees of pyAgrum and pgmpy. CPU milliseconds of inference include the search for an
+        elimination order, but not the construction of the model; medians of {REPEAT} runs, of {FEW}
+        for pgmpy. "Differs" is the largest difference in log Z and marginals.""")
     truth = in_child(measure_exact, OURS, names, REPEAT)
     peers = {
         "pyAgrum": in_child(measure_exact, "pyAgrum", names, REPEAT),
@@ -140,9 +139,9 @@ def exact_inference(report, options):
     )
     for peer in peers:
         if peers[peer] is None:
-            report.text(f"{peer} is not installed here: not measured.")
+            report.text(f"{peer} was not installed and is not measured.")
     report.goals(
-        ("CPU s over pyAgrum, largest", max(ratios, default=None), 1.0, "<="),
+        ("CPU s / CPU s of pyAgrum, largest", max(ratios, default=None), 1.0, "<="),
         ("largest difference in log Z and marginals", max(worst, default=None), AGREE, "<="),
     )
 
@@ -169,11 +168,11 @@ COUPLINGS = {
 def known_fields(report, sets):
     for set_name, title, text, published in (
         ("grids_10x10", "Grids, 10 x 10",
-         "Generated like the 5 x 5 grids; figures of the paper are those of 15 grids of its own.",
+         "Generated like the 5 x 5 grids; values of the paper are those of 15 other grids.",
          GRIDS_10),
         ("rbm", "Restricted Boltzmann machine",
-         """One generated machine with normal weights and fields; figures of others are those of
-         another one, 20 + 20 with log Z = 134.77.""", RBM),
+         """One generated machine with normal weights and fields; reference values are those of
+         another machine, 20 + 20 with log Z = 134.77.""", RBM),
     ):  # fmt: skip
         report.section(title)
         report.text(f"Instances: {len(sets[set_name]['exact'])}. {text}")
@@ -213,7 +212,7 @@ def grid(side, kind):
 
 
 def frank_wolfe(side, kind):
-    """TRW with first rho until the estimated gap is a share of the score of a good labelling.
+    """TRW with first rho until the estimated gap is a share of the score of a good labeling.
 
     That score is at most log Z.
     """
@@ -257,14 +256,14 @@ def wide_grids(report, options):
     sides = (12,) if options.quick else (30, 100)
     names = " and ".join(f"{side} x {side}" for side in sides)
     report.section(f"Grids, {names}")
-    report.text(f"""No truth is known. Couplings are in [-4, 4] (mixed), [0, 4] (attractive) or [0,
-        1] (weak attractive). TRW has the first rho and ``oracle="trws"``, and ends when the
-        estimated gap is {SHARE:.0%} of log Z, for weak couplings half of that; log Z is measured by
-        the score of a good labelling, which is less. TRBP has the same rho. "Interval" is that of
-        the certified bounds, relative to the estimate. CPU seconds are those of the whole fit, in
-        which five small gaps in a row end a run whose oracle proves too little. "To estimated" and
-        "to certified" are calls and wall seconds until that gap was first {SHARE:.0%}. The largest
-        memory is that of the process.""")
+    report.text(f"""The exact values are unknown. Couplings are in [-4, 4] (mixed), [0, 4]
+        (attractive) or [0, 1] (weak attractive). TRW uses the first rho and ``oracle="trws"``, and
+        stops when the estimated gap is {SHARE:.0%} of log Z, half of that for weak couplings; log Z
+        is approximated from below by the score of a good labeling. TRBP uses the same rho.
+        "Interval" is the width of the certified interval, relative to the estimate. CPU seconds are
+        those of the whole fit, which also stops after five small gaps in a row. "To estimated" and
+        "to certified" are calls and wall seconds until that gap first was {SHARE:.0%}. Memory is
+        the peak of the process.""")
     table, notes, goals = [], [], []
     for side in sides:
         for kind in COUPLINGS:
@@ -280,16 +279,16 @@ def wide_grids(report, options):
             if side == sides[-1] and not kind.startswith("weak"):
                 goals += [
                     (f"CPU s, {side} x {side}, {kind}", ours["cpu"], 60, "<="),
-                    (f"largest memory in MB, {side} x {side}, {kind}", ours["memory"], 1000, "<="),
+                    (f"peak memory in MB, {side} x {side}, {kind}", ours["memory"], 1000, "<="),
                 ]
     report.table(
         ["graph and method", "lower", "estimate", "upper", "interval", "calls", "CPU s", "MB",
          "to estimated", "to certified"],
         table,
     )  # fmt: skip
-    report.text("""What can be certified: the bound of a relaxed oracle is never better than the
-        optimum over the local polytope, which TRBP finds for the same rho (nearly, where it does
-        not converge).""")
+    report.text("""The bound of a relaxed oracle is never better than the optimum over the local
+        polytope. TRBP computes this optimum for the same rho, approximately where it does not
+        converge.""")
     report.bullets(*notes)
     report.goals(*goals)
 
@@ -310,7 +309,7 @@ def note(title, ours, theirs):
     """How far apart the certified gap, the estimated one, and the least possible are."""
     estimate = ours["estimate"]
     floor = theirs["upper"] - estimate
-    return f"""{title}: at the end the certified gap is {ours["gap"]:.1f} nats
+    return f"""{title}: the final certified gap is {ours["gap"]:.1f} nats
         ({ours["gap"] / estimate:.2%} of the estimate), the estimated one
-        {ours["estimated gap"]:.1f}; the optimum over the local polytope is {floor:.1f} nats
+        {ours["estimated gap"]:.1f} nats. The optimum over the local polytope is {floor:.1f} nats
         ({floor / estimate:.2%}) above the estimate."""

@@ -1,4 +1,4 @@
-"""SAGA whose steps refresh the memory of neighbours, exactly or with a shared slope.
+"""SAGA whose steps refresh the memory of neighbors, exactly or with a shared slope.
 
 The step on row i is that of `incremental.epoch`. It is followed by a refresh of the slots of the
 rows j in N_i, with slopes at the point before the step: with slope j itself, which costs a product
@@ -95,7 +95,7 @@ class MemoryEngine(SeparableEngine):
 
 
 class NeighborRun(SagaRun):
-    """Epochs with neighbours, each with an exact certificate, until those of SAGA take over.
+    """Epochs with neighbors, each with an exact certificate, until those of SAGA take over.
 
     Shared slopes are no slopes of the losses at visited scores, so the memory tells nothing of the
     objective. Beside the many rows that a step refreshes, two products with X are cheap; unlike
@@ -113,7 +113,7 @@ class NeighborRun(SagaRun):
             engine.connect(*self._children())
 
     def step(self):
-        """An epoch; exact certificates while there are neighbours."""
+        """An epoch; exact certificates while there are neighbors."""
         if self.random:
             self.engine.connect(*self._arcs())
         self.advance(self.draw())
@@ -150,7 +150,7 @@ class NeighborRun(SagaRun):
         return first, first + self.q, np.append(self.ring, self.ring[: self.q - 1])
 
     def _children(self):
-        """Links and distances of the graph of neighbours, the other way round."""
+        """Links and distances of the graph of neighbors, the other way round."""
         problem = self.problem
         labels, wide = None, problem.X
         if problem.loss.task == "classification":
@@ -209,7 +209,7 @@ class NeighborSaga(IncrementalSolver):
     """SAGA on one thread whose steps refresh the memory of close rows too.
 
     All rows count alike, and in one score; penalties are of single coefficients. "q_saga" computes
-    the slopes of random rows, "n_saga" those of neighbours; "shared_n_saga" gives all neighbours of
+    the slopes of random rows, "n_saga" those of neighbors; "shared_n_saga" gives all neighbors of
     a row its slope, and "epsilon_n_saga" where that is off by ``epsilon`` at most.
 
     The step rule "capped", with q slots per step of n, every term L-smooth and the penalty
@@ -304,7 +304,7 @@ def slope_error(loss, smoothness, y, z, slope, radius, limit):
 
 @njit
 def memory_epoch(rows, target, penalty, order, state, memory, gamma, metric, links, sharing, slots):
-    """A step on each row of ``order``, then a refresh of the slots of its neighbours."""
+    """A step on each row of ``order``, then a refresh of the slots of its neighbors."""
     intercept = state.shape[0] - 1
     fit_intercept = state[intercept, STEP] > 0.0
     loss, y = target.loss, target.y

@@ -7,7 +7,7 @@ from _clocks import PRODUCT_SIZE
 from _results import DOCS, names, outdated, read_result
 
 WIDTH = 100
-MANY = 12  # bars that are still told one by one
+MANY = 12  # bars that are described one by one
 GOALS = ["goal", "measured", "limit", ""]
 
 
@@ -120,7 +120,7 @@ def page(record):
 
 
 def _errata(record):
-    """A line for each file of a page that is known to be wrong, with what was measured of it."""
+    """A line for each file of a page that is known to be wrong, with measured values."""
     files = ERRATA.get(record["name"], ())
     rows = {
         row[0]: list(map(written, row)) for part in record["parts"].values()
@@ -167,7 +167,7 @@ def _judgement(record):
 
 
 def _part(key, part, figures):
-    """Everything but what is collected at the end; each section says which run it is from."""
+    """All blocks except those collected at the end; each section names its run."""
     chunks, said = [], False
     for block in part["blocks"]:
         if "loses" in block:
@@ -197,7 +197,7 @@ def run_note(measured):
 
 def _runs(record):
     """The last section: commands, machines and versions of all parts."""
-    chunks = [block_lines({"section": "How it was measured"})]
+    chunks = [block_lines({"section": "Commands, machine and versions"})]
     rows = [
         [key, m["date"], m["commit"], m["repeat"], m.get("load"), f"``{m['command']}``"]
         for key, m in ((key, part["measured"]) for key, part in record["parts"].items())
@@ -212,7 +212,7 @@ def _runs(record):
     for (machine, versions), found in places.items():
         who = "All parts" if len(places) == 1 else ", ".join(key for key, _ in found)
         speeds = [seconds for _, seconds in found if seconds is not None]
-        items = [f"{who}: {machine}; every contender is held to one thread unless it says more."]
+        items = [f"{who}: {machine}; all contenders use one thread unless stated otherwise."]
         if speeds:
             items.append(
                 f"Reference speed: {_range([1e3 * s for s in speeds])} ms of CPU for a "
@@ -221,9 +221,9 @@ def _runs(record):
         items.append(f"Versions: {versions}.")
         chunks.append(bullet_lines(items))
     chunks.append(wrapped(
-        "Load is the number of processes that wanted a processor, on average over five minutes. "
-        f"``results/{record['name']}.json`` holds every number of this page, single repeats and "
-        "SHA-256 sums of the programs included."
+        "Load is the average number of runnable processes over five minutes. "
+        f"``results/{record['name']}.json`` contains all numbers of this page, single repeats and "
+        "SHA-256 hashes of the programs."
     ))  # fmt: skip
     return chunks
 
@@ -276,7 +276,7 @@ def _figure(figure, path):
 
 
 def described(figure):
-    """What a figure shows, from its data, for those who do not see it."""
+    """Alternative text of a figure, from its data."""
     parts = []
     for name, series in figure["series"].items():
         if figure["kind"] == "lines":

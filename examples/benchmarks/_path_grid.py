@@ -18,7 +18,7 @@ MAX_ITER = 5000
 SOLVERS = ("bcfw gap", "bcpfw gap cache")  # those of the paper
 SETS = {
     "words": ("digit words", "600 digit words"),
-    "letters": ("OCR letters", "626 OCR words, as many as the fold of the paper has"),
+    "letters": ("OCR letters", "626 OCR words, the number in the fold of the paper"),
     "scenes": ("scene", "The 1,211 training scenes, a tree of six labels"),
 }
 # Osokin and others (ICML 2016), section 5.2 and appendix K, have curves alone: "comparable" is
@@ -115,14 +115,14 @@ def measure_solver(name, solver, quick, repeat):
 
 def path_grid(key, report, options):
     name, what = SETS[key]
-    report.section(f"The grid of the paper: {name}")
-    report.text(f"""{what}, normalised Hamming loss: a path for all lam with eps = {EPS:g} against
-        31 values of lam, 2^15, 2^14, ..., 2^-15, each solved to the same gap: from zero ("cold")
-        and from the point before ("warm"), with the two solvers of the paper. Oracle calls per
-        sample and CPU seconds, setting up the data included. Path and grid end at 2^-15, or, the
-        path, where the mean hinge loss is below eps ("hinge"). "Error" is the largest distance from
-        the optimum at the 31 values, where optima are known to {REFERENCE * EPS:g}: at most {EPS:g}
-        is promised for the exact path, nothing for the heuristic one.""")
+    report.section(f"Grid of the paper: {name}")
+    report.text(f"""{what}, normalized Hamming loss. A path for all lam with eps = {EPS:g} is
+        compared with 31 values of lam, 2^15, 2^14, ..., 2^-15. Each is solved to the same gap, from
+        zero ("cold") and from the point before ("warm"), with the two solvers of the paper. Columns
+        are oracle calls per sample and CPU seconds, including the setup of the data. Path and grid
+        end at 2^-15; the path may end where the mean hinge loss is below eps ("hinge"). "Error" is
+        the largest suboptimality at the 31 values, whose optima are known to {REFERENCE * EPS:g}.
+        The certificate of the exact path is {EPS:g}; the heuristic path has none.""")
     races = in_child(measure, name, options.quick, options.repeat)
     report.records(
         "solver", races,
@@ -133,8 +133,8 @@ def path_grid(key, report, options):
         ("heuristic: points", "heuristic points", ".0f"), ("calls", "heuristic calls", ".0f"),
         ("s", "heuristic s", ".2f"), ("error", "heuristic error", ".3f"),
     )  # fmt: skip
-    report.text("""Quotients of these, beside what the paper says of its curves (it prints no
-        numbers):""")
+    report.text("""Ratios of these numbers, and the description of the curves in the paper, which
+        states no numbers:""")
     rows = []
     for what, above, below, paper in (
         ("warm / cold grid", "warm", "cold", PAPER["warm"]),
@@ -148,9 +148,9 @@ def path_grid(key, report, options):
             for unit in ("calls", "s")
         ]
         rows.append([what, *(f"{min(q):.2f} to {max(q):.2f}" for q in quotients), paper])
-    report.table(["quotient", "calls", "CPU s", "paper"], rows)
+    report.table(["ratio", "calls", "CPU s", "paper"], rows)
     report.goals(
-        ("error of the exact path over eps, largest on the grid",
+        ("error of the exact path / eps, largest on the grid",
          max(r["exact error"] for r in races.values()) / EPS, 1.0, "<="),
         ("exact path / warm grid of the paper, CPU s, largest",
          max(r["exact s"] / r["warm s"] for r in races.values()), 1.0, "<="),
@@ -160,7 +160,7 @@ def path_grid(key, report, options):
         for solver, r in races.items() if r["heuristic error"] > EPS
     ]  # fmt: skip
     if wrong:
-        report.loses(f"The heuristic path misses its eps of {EPS:g} on {', '.join(wrong)}.")
+        report.loses(f"The error of the heuristic path exceeds {EPS:g} on {', '.join(wrong)}.")
 
 
 PATH_GRID = {f"grid-{key}": functools.partial(path_grid, key) for key in SETS}

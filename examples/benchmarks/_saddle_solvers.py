@@ -27,7 +27,7 @@ PROBLEMS = {
     "digit words, lam = 1": "100 words, chains of 10 states",
     "digit words, lam = 1/3": "the same words, C = 0.03",
     "planted matchings": "15 of 4 x 4, raw loss, lam = 0.1",
-    "word alignment": "100 made-up sentence pairs of 5 to 12 words, 4 features, lam = 0.1",
+    "word alignment": "100 generated sentence pairs of 5 to 12 words, 4 features, lam = 0.1",
     "scene": "1,211 scenes of 294 features, tree of 6 labels, lam = 0.01",
 }
 
@@ -162,15 +162,14 @@ def measure_solvers(name, shares, repeat, budget):
 
 def solvers_compared(report, options):
     shares = (1e-2,) if options.quick else (1e-2, 1e-3)
-    report.section("Solvers side by side")
-    report.text("""Oracle calls per sample and CPU seconds until a solver stops by itself at a
-        certified gap of 1 % and of 0.1 % of the optimum with the ridge penalty. A call of
-        extragradient is a prox step of one sample, that is one projection of a matching or one pass
-        of sums forward and backward, or a call of its certificate. "Ball" means no ridge but a
-        ball, whose radius is the norm of the solution, so that the weights are the same, to the
-        same gap; these solvers are told that norm. All else are defaults. ">" marks runs that their
-        budget ended, which is given in passes; extragradient has half as many iterations, with two
-        prox steps each.""")
+    report.section("Comparison of solvers")
+    report.text("""Oracle calls per sample and CPU seconds until a solver stops at a certified gap
+        of 1 % and of 0.1 % of the optimum with the ridge penalty. A call of extragradient is a prox
+        step of one sample (a projection of a matching, or a forward-backward pass), or a call of
+        its certificate. "Ball" replaces the ridge penalty by a ball whose radius is the norm of the
+        solution, so that the optimal weights and the gap are the same. Other settings are defaults.
+        ">" marks runs that reach their budget of passes; extragradient has half as many iterations,
+        with two prox steps each.""")
     names = [name for name in PROBLEMS if not (options.quick and BUDGETS[name] < 3000)]
     report.bullets(*(f"{name}: {PROBLEMS[name]}; budget {BUDGETS[name]}." for name in names))
     rows, ratios, calls = [], [], {solver: {} for solver in (*RIDGE, *BALL)}
@@ -191,7 +190,7 @@ def solvers_compared(report, options):
     head = [f"{kind} to {100 * share:g} %" for share in shares for kind in ("calls", "CPU s")]
     report.table(["problem, solver", *head], rows)
     report.loses(*(
-        f"Extragradient over the better of bcfw and bcpfw, in calls and in CPU seconds, {ratio}"
+        f"Calls and CPU seconds, extragradient / better of bcfw and bcpfw, {ratio}"
         for ratio in ratios
     ))  # fmt: skip
     report.bars(
@@ -212,7 +211,7 @@ def _ratio(found, share):
     if r is None or not rivals:
         return f"no ratio {place}"
     calls, cpu = (r[key] / min(rival[key] for rival in rivals) for key in ("calls", "cpu"))
-    return f"{'' if r['converged'] else 'more than '}{calls:.1f} and {cpu:.1f} times {place}"
+    return f"{'' if r['converged'] else 'more than '}{calls:.1f} and {cpu:.1f} {place}"
 
 
 CUTS = (0.0, 0.001, 0.003, 0.01, 0.03, 0.1)
@@ -239,12 +238,12 @@ def measure_cut(radius, cut, n_iter, repeat):
 
 def cuts(report, options):
     n_iter = 50 if options.quick else 500
-    report.section("Sparse weights by a cut: digit words")
-    report.text(f"""100 training words as above, l1 balls: extragradient, {n_iter} iterations, whose
-        weights are set to zero below a fraction of the largest before each certificate (``cut``),
-        beside sp_fw after {n_iter}, {4 * n_iter} and {20 * n_iter} passes, which has at most as
-        many weights as passes. Primal value of the weights returned, certified gap, weights that
-        are not zero, mean loss on 600 test words, calls per word and CPU seconds.""")
+    report.section("Sparse weights by truncation: digit words")
+    report.text(f"""100 training words as above, l1 balls. Extragradient makes {n_iter} iterations
+        and sets weights below a fraction of the largest to zero before each certificate (``cut``).
+        It is compared with sp_fw after {n_iter}, {4 * n_iter} and {20 * n_iter} passes, which has
+        at most as many non-zero weights as passes. Columns: primal value, certified gap, non-zero
+        weights, mean loss on 600 test words, calls per word and CPU seconds.""")
     rows, ratios = {}, []
     for radius in CUT_RADII[1:] if options.quick else CUT_RADII:
         found = {f"cut = {cut:g}": in_child(measure_cut, radius, cut, n_iter, options.repeat)
@@ -260,7 +259,7 @@ def cuts(report, options):
         ("CPU s", "cpu", ".2f"),
     )  # fmt: skip
     report.goals(*(
-        (f"{what} with cut = 0.01 over that of the longest run of sp_fw, R = {radius:g}",
+        (f"{what}, cut = 0.01 / longest run of sp_fw, R = {radius:g}",
          ours[key] / theirs[key], 1.0, "<=")
         for what, key in (("objective", "objective"), ("CPU s", "cpu"))
         for radius, ours, theirs in ratios
@@ -305,10 +304,10 @@ def planted(report, options):
     report.text(f"""{N_PLANTED} planted matchings of 4 x 4 (3 features, noise 0.7, raw loss with
         costs 1 and 3) in the l2 ball of radius 2, Euclidean steps; gap of the average and its bound
         ``(D_w + D_z) L / t``, as sums over samples. "Published" is the method of Taskar and others
-        (one over the Lipschitz constant, no balance); beside it an independent implementation, of
-        which only the bounds tell that it had the same matrices; "balanced" has steps balanced
-        between weights and matchings, "default" longer ones besides. An iteration with a
-        certificate takes {found["default"]["ms"]:.1f} ms of CPU.""")
+        (steps of one over the Lipschitz constant), followed by values of an independent
+        implementation. "Balanced" balances steps between weights and matchings; "default" also uses
+        longer steps. An iteration with a certificate takes {found["default"]["ms"]:.1f} ms of
+        CPU.""")
     rows = []
     for place, mark in enumerate(marks):
         at = {name: (r["gap"][mark - 1], r["bound"][mark - 1]) for name, r in found.items()}
@@ -325,10 +324,10 @@ def planted(report, options):
     slack = max(float(np.max(r["gap"] / r["bound"])) for r in found.values())
     ours = found["published"]
     report.goals(
-        ("gap over its bound, largest over all iterations", slack, 1.0, "<="),
-        ("bound over the independent one, largest over t",
+        ("gap / bound, largest over all iterations", slack, 1.0, "<="),
+        ("bound / independent, largest over t",
          max(ours["bound"][t - 1] / b for t, b in zip(marks, PLANTED_BOUNDS)), 1.02, "<="),
-        ("gap over the independent one, largest over t",
+        ("gap / independent, largest over t",
          max(ours["gap"][t - 1] / g for t, g in zip(marks, PLANTED_GAPS)), 1.2, "<="),
     )  # fmt: skip
 
@@ -364,11 +363,12 @@ def entropy(report, options):
     report.section("Dual extragradient: digits")
     marks = [mark for mark in DIGITS_MARKS if mark <= (1000 if options.quick else 20_000)]
     optimum, gap, found = in_child(measure_entropy, marks[-1], options.repeat)
-    report.text(f"""Digits, 100 rows, ridge penalty with lam = 0.05, entropic steps without
-        intercept: primal value of the average less the optimum {optimum:.7f} (bcpfw, gap {gap:.0e};
-        an independent implementation has {DIGITS_OPTIMUM}), with equal steps, with steps balanced
-        by the true norm of the solution, and by default (longer steps, restarts). An iteration
-        takes {found["equal"]["ms"]:.2f} ms of CPU, by default {found["default"]["ms"]:.2f} ms.""")
+    report.text(f"""Digits, 100 rows, ridge penalty with lam = 0.05, entropic steps, no intercept.
+        Shown is the primal suboptimality of the average, with equal steps, with steps balanced by
+        the norm of the solution, and by default (longer steps, restarts). The optimum is
+        {optimum:.7f} (bcpfw, gap {gap:.0e}; independent implementation: {DIGITS_OPTIMUM}). An
+        iteration takes {found["equal"]["ms"]:.2f} ms of CPU, by default
+        {found["default"]["ms"]:.2f} ms.""")
     rows, ratios = [], {}
     for place, mark in enumerate(marks):
         row = [mark]
@@ -381,10 +381,10 @@ def entropy(report, options):
         rows.append(row)
     report.table(["t", "equal", "independent", "balanced", "independent", "default"], rows)
     report.goals(
-        ("distance of the optimum from the independent one", abs(optimum - DIGITS_OPTIMUM), 1e-6,
+        ("difference of the optimum to the independent one", abs(optimum - DIGITS_OPTIMUM), 1e-6,
          "<="),
-        *((f"suboptimality over the independent one, {name} steps, largest over t", ratio, 1.2,
-           "<=") for name, ratio in ratios.items()),
+        *((f"suboptimality / independent, {name} steps, largest over t", ratio, 1.2, "<=")
+          for name, ratio in ratios.items()),
     )  # fmt: skip
 
 

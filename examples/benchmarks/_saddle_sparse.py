@@ -58,7 +58,7 @@ def model_differences(model, X, y):
 RADII = (0.05, 5.0, 40.0)
 # Optimal values and numbers of weights that are not zero, of an independent linear program.
 OPTIMA = {0.05: (0.997823, 9), 5.0: (0.788508, 33), 40.0: (0.0, 143)}
-# Primal value less the optimum after so many passes, of an independent implementation.
+# Primal suboptimality by number of passes, of an independent implementation.
 PUBLISHED = {
     ("sp_fw", 300): (8.5e-4, 7.9e-2, 3.8e-1),
     ("sp_fw", 1000): (3.9e-4, 3.0e-2, 1.1e-1),
@@ -87,7 +87,7 @@ def saddle_solver(name, radius, gap_check=GAP_CHECK):
 
 
 def after(svm, n_passes, what="objective"):
-    """A number of the history at the last certificate within so many passes."""
+    """A number of the history at the last certificate within ``n_passes`` passes."""
     return float(svm.history_[what][svm.history_["n_iter"] <= n_passes][-1])
 
 
@@ -146,8 +146,8 @@ def sparse_digits(report, options):
     marks = (50, 100) if options.quick else (300, 1000)
     report.section("Sparse weights: digits")
     report.text("""The first 100 digits of scikit-learn (64 pixels, 10 classes, no intercept: 640
-        weights), 0/1 loss, l1 norm of the weights at most R. The optimum and its non-zero weights
-        by linear programming, beside those of an independent implementation:""")
+        weights), 0/1 loss, l1 norm of the weights at most R. Optimum and number of its non-zero
+        weights by linear programming, and by an independent implementation:""")
     results = {radius: in_child(measure_digits, radius, marks) for radius in RADII}
     report.table(
         ["R", "optimum", "independent", "weights", "independent"],
@@ -156,14 +156,14 @@ def sparse_digits(report, options):
             for radius, (optimum, n, _) in results.items()
         ],
     )  # fmt: skip
-    report.text(f"""Smallest primal value met less the optimum, after {marks[0]} and {marks[1]}
-        passes (or iterations); beside it that of an independent implementation. sp_bcfw is the
-        better of its last and averaged weights, looked at every {GAP_CHECK} passes, here the median
-        of {N_RUNS} random orders, there of one. Its last weights sway: who looks more often, as may
-        have been done there, meets smaller values. "SSG" is the projected stochastic subgradient
-        method (of this program, not of the package). "Gap" is the certificate at the end, "weights"
-        are those that are not zero, "large" those above {CUT:g} of the largest, "ms" is CPU time of
-        a pass.""")
+    report.text(f"""Smallest primal suboptimality after {marks[0]} and {marks[1]} passes (or
+        iterations), and that of an independent implementation. For sp_bcfw it is the better of the
+        last and the averaged weights, evaluated every {GAP_CHECK} passes, and the median of
+        {N_RUNS} random orders; the independent value is one run. The last weights oscillate, so
+        that more frequent evaluation gives smaller values. "SSG" is the projected stochastic
+        subgradient method (of this program, not of the package). "Gap" is the final certificate,
+        "weights" counts non-zero weights, "large" those above {CUT:g} of the largest, "ms" is CPU
+        time of a pass.""")
     rows, ratios = [], {}
     for place, (radius, (_, _, found)) in enumerate(results.items()):
         for name, r in found.items():
@@ -181,10 +181,10 @@ def sparse_digits(report, options):
     )  # fmt: skip
     wrong = sum(r.get("wrong", 0) for *_, found in results.values() for r in found.values())
     report.goals(
-        ("distance of the optimum from the independent one, largest over R",
+        ("difference of the optimum to the independent one, largest over R",
          max(abs(results[r][0] - OPTIMA[r][0]) for r in RADII), 1e-6, "<="),
-        ("certificates that are wrong", wrong, 0, "<="),
-        *((f"suboptimality over the independent one, {name}, largest over R",
+        ("invalid certificates", wrong, 0, "<="),
+        *((f"suboptimality / independent, {name}, largest over R",
            ratios.get(name), 1.2, "<=") for name in ("sp_fw", "sp_bcfw")),
     )  # fmt: skip
 
@@ -278,12 +278,12 @@ def sparse_words(report, options):
     n_passes = 300 if options.quick else 3000
     report.section("Sparse weights: digit words")
     report.text(f"""{N_WORDS} training words of ``make_digit_words`` and 600 test words, chains with
-        770 weights, normalised Hamming loss. C and the radius are chosen by {N_FOLDS}-fold
-        cross-validation before the test words are looked at; since training words share images, the
-        error counts digits only whose image is in no training word of the fold. {10 * n_passes}
-        passes of sp_fw, {n_passes} of sp_bcfw, {n_passes // 6} iterations; the ridge to a gap of
-        {100 * RIDGE_TOL:g} % of its objective. "Cut" is the test loss with the large weights alone;
-        the standard error of test losses is in brackets.""")
+        770 weights, normalized Hamming loss. C and the radius are chosen by {N_FOLDS}-fold
+        cross-validation on the training words. Because words share images, the error only counts
+        digits whose image is in no training word of the fold. Budgets are {10 * n_passes} passes of
+        sp_fw, {n_passes} of sp_bcfw and {n_passes // 6} iterations of extragradient; bcpfw with
+        ridge stops at a gap of {100 * RIDGE_TOL:g} % of its objective. "Cut" is the test loss with
+        the large weights only; standard errors of test losses are in parentheses.""")
     found = {
         name: in_child(measure_words, name, n_passes, options.quick, options.repeat)
         for name in contenders(n_passes, options.quick)
@@ -304,9 +304,9 @@ def sparse_words(report, options):
     radius, hinge, ridge_gap, ball = in_child(
         measure_ball, ridge["value"], (n_passes, n_passes // 6), options.repeat
     )
-    report.text(f"""The same hinge in the l2 ball whose radius is the norm {radius:.4f} of the ridge
-        one (mean hinge {hinge:.6f}, gap {ridge_gap:.1e}): how far the mean hinge is above, the
-        certified gap, and the cosine of the angle between both weights.""")
+    report.text(f"""The same problem in the l2 ball whose radius is the norm {radius:.4f} of the
+        ridge solution (mean hinge {hinge:.6f}, gap {ridge_gap:.1e}): excess of the mean hinge,
+        certified gap, and cosine of the angle between both solutions.""")
     report.records(
         "method", ball, ("passes", "passes"), ("above", "above", ".2e"), ("gap", "gap", ".2e"),
         ("cosine", "cosine", ".4f"), ("CPU s", "cpu", ".1f"),
@@ -314,14 +314,14 @@ def sparse_words(report, options):
     report.goals(
         *(
             goal for name in (SPARSE, BLOCK, ENTROPY) for goal in (
-                (f"large weights over those of ridge, {name}",
+                (f"large weights / ridge, {name}",
                  found[name]["large"] / ridge["large"], 1.0, "<="),
-                (f"test loss of large weights less that of ridge, {name}",
+                (f"test loss of large weights minus ridge, {name}",
                  found[name]["cut"] - ridge["test"], noise, "<="),
             )
         ),
-        ("hinge in the l2 ball above the ridge solution's, over the certified gap",
+        ("excess of the hinge in the l2 ball / certified gap",
          max((r["above"] - ridge_gap) / r["gap"] for r in ball.values()), 1.0, "<="),
     )  # fmt: skip
     behind = [f"{name} {100 * r['test']:.1f} % (gap {r['gap']:.2g})" for name, r in found.items()]
-    report.loses(f"Test loss on digit words, and how far from the optimum: {', '.join(behind)}.")
+    report.loses(f"Test loss on digit words, and certified gap: {', '.join(behind)}.")

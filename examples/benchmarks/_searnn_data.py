@@ -1,4 +1,4 @@
-"""Data of the page on learning to search: letters, text to be mended, chunks."""
+"""Data of the page on learning to search: letters, text to be corrected, chunks."""
 
 import gzip
 import json
@@ -32,7 +32,7 @@ def texts(part, n, seed):
             text = json.loads(line)["text"]
             # One of the two files has tabs for the ends of lines.
             text = text.replace("\t", "\n") if text.count("\n") < 2 else text
-            # Headers end at the first empty line; they are alike, and quotations are repeats.
+            # Headers end at the first empty line; they are similar, and quotations are repeats.
             lines = text.partition("\n\n")[2].splitlines()
             body = " ".join(line for line in lines if not QUOTED.match(line))
             for sentence in SENTENCES.findall(body):

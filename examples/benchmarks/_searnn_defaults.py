@@ -7,7 +7,7 @@ from _searnn_tasks import pairs
 from sklearn_fw.seq2seq import LearningToSearch, Minibatches, RecurrentNetwork, SeaRNNTransducer
 
 VARIANTS = {
-    "as it comes": {},
+    "defaults": {},
     "maximum likelihood": {"loss": "mle"},
     "learned roll-out": {"search": {"roll_out": "learned"}},
     "uniform tokens": {"search": {"token_sampling": "uniform"}},

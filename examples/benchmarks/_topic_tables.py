@@ -41,7 +41,7 @@ EXPECTED = {
 
 
 def errors_of(n_documents, methods, n_seeds):
-    """{method: mean error of topics} of fits whose moments know the sum of concentrations."""
+    """{method: mean error of topics} of fits that are given the sum of concentrations."""
     warnings.simplefilter("ignore")
     found = {name: [] for name in methods}
     for seed in range(n_seeds):
@@ -58,11 +58,11 @@ def errors_of(n_documents, methods, n_seeds):
 def moments(report, options):
     report.section("Moments and algorithms")
     n_seeds, sizes = (2, SIZES[:2]) if options.quick else (N_SEEDS, SIZES)
-    report.text(f"""Documents whose lengths vary as topics do, 500 words, 10 topics, about 200
-        tokens; means of {n_seeds} draws. LDA moments know the sum of concentrations. Rows with an
-        algorithm weigh documents equally, as the paper does; those without are by joint
-        diagonalization with the weights of the package. Goals are the errors of a prototype and
-        {TOLERANCE:.0%}.""")
+    report.text(f"""Error of topics on generated documents of about 200 tokens, with 500 words and
+        10 topics; means of {n_seeds} draws. LDA moments are given the true sum of concentrations.
+        Rows with an algorithm give all documents equal weights, as in the paper. Rows without use
+        joint diagonalization and the default weights of the package. Goals are the errors of a
+        prototype plus {TOLERANCE:.0%}.""")
     found = {n: in_child(errors_of, n, METHODS, n_seeds) for n in sizes}
     report.table(
         ["method", *(f"{n} documents" for n in sizes)],
@@ -76,6 +76,6 @@ def moments(report, options):
     last = sizes[-1]
     ours = found[last]["cumulants, jd"]
     report.goals(*(
-        (f"jd of cumulants over {other}, {last} documents", ours / found[last][other], 1.0, "<=")
+        (f"cumulants, jd / {other}, {last} documents", ours / found[last][other], 1.0, "<=")
         for other in EXPECTED if not other.endswith("jd") or other == "LDA, jd"
     ))  # fmt: skip

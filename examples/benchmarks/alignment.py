@@ -1,4 +1,4 @@
-"""Word alignment: matchings learned by every solver that can, beside aligners that only count."""
+"""Word alignment: matchings learned by all applicable solvers, and unsupervised aligners."""
 
 from typing import NamedTuple
 
@@ -30,25 +30,25 @@ CONTENDERS = {
 DICE, IBM = "greedy Dice", "IBM-1, intersected"
 ABOUT = """
 English and French sentences of the Canadian Hansards, 436 pairs for training and 48 for the test,
-with links between words made by hand. The alignment error rate is one minus the F1 score of links,
-as the files hold sure links only; smaller is better.
+with manual links between words. The alignment error rate is one minus the F1 score of links,
+because the files contain sure links only; smaller is better.
 
 A pair of words has 126 features: Dice coefficients of words and of their first four letters,
-counted without the sentence at hand; how these compare with other partners of both words and with
-those of the neighbours; positions, spelling, frequencies; and one indicator for each of the hundred
-pairs of words that occur together most, beyond chance. All counts, those of the aligners that only
-count as well, are made on the texts of all 484 pairs; the links of the test are never seen. Words
-are in small letters. Where a word has several links, training keeps one.
+without the current sentence; their differences to other partners of both words, and those of
+neighboring words; positions, spelling and frequencies; and indicators of the hundred pairs of words
+with the strongest association. All counts, including those of the unsupervised aligners, use the
+texts of all 484 pairs, but no links of the test pairs. Words are in lower case. Training keeps one
+link per word.
 
-Everyone minimises the structured hinge loss of ``MatchingModel()``, in units of the normalised task
-loss: with a ridge, in an l2 ball with the norm of the ridge solution, or in an l1 ball. A fifth of
-the training pairs chooses C (0.003, 0.01 or 0.03, by bcfw) and the radius of the l1 ball (an
-eighth, a quarter or half of the l1 norm of the ridge solution, by extragradient to a gap of 0.05).
-All solvers stop at a certified gap of 0.01 times the objective, or at their budget.
+All learned aligners minimize the structured hinge loss of ``MatchingModel()``, in units of the
+normalized task loss: with a ridge penalty, in an l2 ball with the norm of the ridge solution, or in
+an l1 ball. A fifth of the training pairs serves to choose C (0.003, 0.01 or 0.03, by bcfw) and the
+radius of the l1 ball (1/8, 1/4 or 1/2 of the l1 norm of the ridge solution, by extragradient with a
+gap of 0.05). All solvers stop at a certified gap of 0.01 times the objective, or at their budget.
 
-Cross-validation on the training pairs has five folds, makes these choices on the training part of a
-fold, and keeps equal sentences together; but which features there are was decided with a look at
-the same folds. CPU seconds count from the call of ``fit``, features and compilation excluded.
+Five-fold cross-validation on the training pairs makes these choices within the training part of a
+fold and keeps equal sentences together. The set of features was designed on the same folds. CPU
+seconds are those of ``fit``, without features and compilation.
 """
 
 
@@ -201,7 +201,7 @@ def reference(limit, C):
 
 
 def counted(limit):
-    """The aligners that only count, and what is known of the data."""
+    """The unsupervised aligners, and facts about the data."""
     pairs = load(limit)
     corpus, n_pairs = pairs.corpus, len(pairs.X)
     intersected = intersected_links(corpus)
@@ -273,10 +273,11 @@ def aligners(report, options):
 
 
 def report_errors(report, baselines, results, facts, chosen):
-    report.section("Errors")
-    report.text("""Error rate in percent: on the test pairs; on those that are no training pairs;
-        over all folds, with the smallest and the largest of a fold. Precision and recall on the
-        test pairs. Weights that are not zero, and those of more than 1 % of the largest.""")
+    report.section("Alignment error rates")
+    report.text("""Error rate in percent: on the test pairs; on test pairs that are not among the
+        training pairs; over all folds, with the smallest and the largest rate of a fold. Precision
+        and recall are those of the test pairs. The last columns count non-zero weights, and weights
+        above 1 % of the largest.""")
     rows = []
     for name, runs in {**baselines, **results}.items():
         test, errors = runs[0]["counts"], [100 * rate(r["counts"]) for r in runs[1:]]
@@ -288,14 +289,14 @@ def report_errors(report, baselines, results, facts, chosen):
              shown(100 * right / true, ".1f"), runs[0].get("not zero"), runs[0].get("not small")]
         )  # fmt: skip
     report.table(
-        ["aligner", "test", "new ones", "folds", "of a fold", "precision", "recall", "not 0",
-         "> 1 %"],
+        ["aligner", "test", "new pairs", "folds", "range of folds", "precision", "recall",
+         "non-zero", "> 1 %"],
         rows,
     )  # fmt: skip
     report.text(f"""Of {facts["links"]} links of the training pairs, training keeps {facts["kept"]}.
-        The best matchings have a test error of {100 * facts["best"]:.1f}. Chosen for the test: C =
-        {chosen[0][RIDGE]:g}, radii {chosen[0][L2]:.3g} (l2) and {chosen[0][L1]:.3g} (l1); for the
-        folds: C = {", ".join(f"{c[RIDGE]:g}" for c in chosen[1:])}.""")
+        The lowest possible test error of matchings is {100 * facts["best"]:.1f} %. Chosen for the
+        test: C = {chosen[0][RIDGE]:g}, radii {chosen[0][L2]:.3g} (l2) and {chosen[0][L1]:.3g} (l1);
+        for the folds: C = {", ".join(f"{c[RIDGE]:g}" for c in chosen[1:])}.""")
     goals = []
     for kind, where, of in (
         ("test", "test pairs", lambda runs: runs[0]["counts"]),
@@ -304,12 +305,12 @@ def report_errors(report, baselines, results, facts, chosen):
         best = min(baselines, key=lambda name: rate(of(baselines[name])))
         low, high = interval(of(results["bcfw"]), of(baselines[best]))
         gain = rate(of(baselines[best])) - rate(of(results["bcfw"]))
-        report.text(f"""On the {where}, bcfw is {100 * gain:.1f} points better than the best aligner
-            that only counts ({best}); resampled pairs give {100 * low:.1f} to {100 * high:.1f} (95
-            %).""")
+        report.text(f"""On the {where}, the error rate of bcfw is {100 * gain:.1f} points below that
+            of the best unsupervised aligner ({best}); the 95 % bootstrap interval is
+            {100 * low:.1f} to {100 * high:.1f}.""")
         largest = max(rate(of(results[name])) for name in names_of(RIDGE))
         goals.append(
-            (f"error over the best that only counts, {kind}, largest of the ridge solvers",
+            (f"error of ridge solvers / best unsupervised aligner, {kind}, largest",
              largest / rate(of(baselines[best])), 2 / 3, "<=")
         )  # fmt: skip
     ridge = [results[name][0] for name in names_of(RIDGE)]
@@ -317,8 +318,8 @@ def report_errors(report, baselines, results, facts, chosen):
     gap = max(r["objective"] - r["dual"] for r in ridge)
     report.text(f"""The ridge solvers, with gaps of at most {gap:.4f}, differ by up to
         {max(errors) - min(errors):.1f} points on the test.""")
-    report.loses("""Learning takes links made by hand; counting takes none, and gets better with
-        every text, of which there are few here.""")
+    report.loses("""Learned aligners need manual links. Unsupervised aligners need none, and improve
+        with more text; this corpus is small.""")
     report.goals(*goals)
 
 
@@ -327,10 +328,10 @@ def names_of(problem):
 
 
 def report_certificates(report, results, solved):
-    report.section("Certificates")
+    report.section("Optimality gaps and CPU seconds")
     report.text("""On all training pairs: passes (iterations of extragradient), objective, lower
-        bound and gap at the end; then oracle calls per training pair, where a projection or prox
-        step of a pair counts as one, and CPU seconds until the first certificate of such a gap.""")
+        bound and final gap; then oracle calls per training pair and CPU seconds to a certified gap
+        of 0.1, 0.03 and 0.01. A projection or prox step of a pair counts as one call.""")
     rows = []
     for name, (problem, _) in CONTENDERS.items():
         r = results[name][0]
@@ -339,11 +340,11 @@ def report_certificates(report, results, solved):
         numbers = (r["objective"], r["dual"], r["objective"] - r["dual"])
         rows.append([name, problem, r["iterations"], *(shown(x, ".4f") for x in numbers), *costs])
     heads = [f"{what} {gap:g}" for what in ("calls", "s") for gap in GAPS]
-    report.table(["solver", "problem", "iter.", "objective", "bound", "gap", *heads], rows)
-    report.text(f"""The ridge problem has an optimum between {solved["dual"]:.5f} and
-        {solved["objective"]:.5f}, by the cached solver to a gap of {REFERENCE_TOL:g} of it. Its
-        mean hinge, {solved["hinge"]:.5f}, is about the optimum of the l2 ball, whose radius is the
-        norm of a ridge solution.""")
+    report.table(["solver", "problem", "passes", "objective", "bound", "gap", *heads], rows)
+    report.text(f"""The optimum of the ridge problem is between {solved["dual"]:.5f} and
+        {solved["objective"]:.5f}, by the cached solver with ``tol={REFERENCE_TOL:g}``. Its mean
+        hinge loss, {solved["hinge"]:.5f}, approximates the optimum of the l2 ball, whose radius is
+        the norm of a ridge solution.""")
     report_losses(report, results)
     ends = {p: [results[name][0] for name in names_of(p)] for p in (RIDGE, L2, L1)}
     largest = max(r["objective"] for r in ends[RIDGE])
@@ -360,7 +361,7 @@ def report_certificates(report, results, solved):
 
 def report_losses(report, results):
     seconds = {name: until(results[name][0], "cpu", TOL) for name in CONTENDERS}
-    losses = [f"{name} did not come to {TOL:g}" for name, s in seconds.items() if s is None]
+    losses = [f"{name} does not reach {TOL:g}" for name, s in seconds.items() if s is None]
     if seconds["bcfw"] and seconds["extragradient"]:
         ratio = seconds["extragradient"] / seconds["bcfw"]
         losses.append(

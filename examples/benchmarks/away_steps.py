@@ -1,4 +1,4 @@
-"""Randomised away steps on listed atoms, beside extragradient and block-coordinate steps."""
+"""Randomized away steps on listed atoms, extragradient and block-coordinate steps."""
 
 import itertools
 import statistics
@@ -24,9 +24,9 @@ class Run(NamedTuple):
 
 
 def away_steps(V, c, scale, *, n_sampled=None, tol, max_iter, check_every=10, seed=0):
-    """Minimise to an exact gap of ``tol``; ``n_sampled`` of None looks at all atoms.
+    """Minimize to an exact gap of ``tol``; ``n_sampled`` of None looks at all atoms.
 
-    Boileau, Lamouchi and St-Arnaud, 2019, appendix: randomised away-step Frank-Wolfe.
+    Boileau, Lamouchi and St-Arnaud, 2019, appendix: randomized away-step Frank-Wolfe.
     """
     rng, m = np.random.default_rng(seed), len(c)
     n_sampled = m if n_sampled is None else min(n_sampled, m)
@@ -68,12 +68,12 @@ def away_steps(V, c, scale, *, n_sampled=None, tol, max_iter, check_every=10, se
 
 
 ABOUT = """
-Boileau, Lamouchi and St-Arnaud ("RAFW", 2019, a report on dual extragradient) describe Frank-Wolfe
-with away steps whose linear oracle looks at a random sample of the atoms and at those in use. It
-converges linearly in expectation on polytopes whose atoms can be listed and sampled, and is no
-method of the package: the outputs of a structured problem can be neither. This page measures what
-the sampling is worth where they can, and what it would cost beside the methods for structured
-problems.
+Boileau, Lamouchi and St-Arnaud ("RAFW", 2019, a report on dual extragradient) describe away-step
+Frank-Wolfe whose linear minimization oracle searches a random sample of the atoms and the active
+set. It converges linearly in expectation on polytopes whose atoms can be listed and sampled. The
+package does not contain it, because outputs of structured problems can be neither. This page
+measures the effect of sampling on listed atoms, and compares the cost with that of methods for
+structured problems.
 """
 SHARES = (1.0, 0.25, 0.1, 0.02)
 LASSO_TOL, DUAL_TOL, BUDGET = 1e-6, 1e-3, 200_000
@@ -151,22 +151,22 @@ def measure_dual(n, repeat, quick):
 
 
 def ball(report, options):
-    report.section("Corners of an l1 ball")
+    report.section("Vertices of an l1 ball")
     n_atoms, found = in_child(measure_lasso, options.repeat, options.quick)
-    report.text(f"""Least squares in the l1 ball of radius 1: the diabetes data with all products of
-        two columns, standardised, {n_atoms} corners. Until a gap of {LASSO_TOL:g}, which needs all
-        corners and is asked for every ten iterations; "looks" are gradients of single corners over
-        their number, these included.""")
+    report.text(f"""Least squares in the l1 ball of radius 1, on the diabetes data with all products
+        of two columns, standardized; {n_atoms} vertices. Runs stop at a gap of {LASSO_TOL:g}. The
+        gap needs all vertices and is computed every ten iterations. "Gradients" is the number of
+        gradients of single vertices, including those of gaps, over the number of vertices.""")
     report.records(
         "sampled", {f"{share:.0%}": list(map(Repeats, run)) for share, run in found.items()},
-        ("iterations", lambda run: run[0]), ("looks", lambda run: run[1], ".0f"),
+        ("iterations", lambda run: run[0]), ("gradients", lambda run: run[1], ".0f"),
         ("seconds", lambda run: run[2], ".3f"), ("gap", lambda run: run[3], ".1e"),
     )  # fmt: skip
     full, few = (statistics.median(found[share][1]) for share in (1.0, 0.1))
-    report.goals(("looks with a tenth of the corners over all", few / full, 1.0, "<="))
+    report.goals(("gradients, 10 % sampled / all", few / full, 1.0, "<="))
     report.lines(
-        "Least squares in an l1 ball: gradients of corners until the gap is reached",
-        "share of the corners sampled", "looks per corner",
+        "Least squares in an l1 ball: gradients of vertices to the gap",
+        "fraction of the vertices sampled", "gradients per vertex",
         {"away steps": (list(SHARES), [statistics.median(found[s][1]) for s in SHARES])}, log="xy",
     )  # fmt: skip
 
@@ -174,9 +174,10 @@ def ball(report, options):
 def dual(report, options):
     report.section("Joint outputs of a structured problem")
     report.text(f"""The dual of a structured support vector machine on n iris flowers, C = 10, whose
-        {3}^n joint outputs are listed as atoms of one simplex. Until a gap of {DUAL_TOL:g} of the
-        objective. "asked" are calls of the oracle for one flower, or gradients of single atoms,
-        those of certificates included. Block steps and extragradient never see a joint output.""")
+        {3}^n joint outputs are listed as atoms of one simplex. Runs stop at a gap of {DUAL_TOL:g}
+        of the objective. "Calls" are oracle calls for one flower or gradients of single atoms,
+        including those of certificates. Block steps and extragradient do not list joint
+        outputs.""")
     rows, worst = [], {}
     for n in (3, 5) if options.quick else (3, 5, 7):
         n_atoms, objective, found = in_child(measure_dual, n, options.repeat, options.quick)
@@ -185,15 +186,15 @@ def dual(report, options):
             rows.append([f"n = {n}, {name}", n_atoms, shown(Repeats(asked), ".0f"),
                          shown(Repeats(seconds), ".4f"), gap])  # fmt: skip
             worst[n, name] = statistics.median(asked)
-    report.table(["run", "atoms", "asked", "seconds", "gap"], rows)
+    report.table(["run", "atoms", "calls", "seconds", "gap"], rows)
     last = max(n for n, _ in worst)
     least = min(v for (n, name), v in worst.items() if n == last and "away" in name)
     report.goals(
-        ("asked by extragradient over the best of away steps, largest n",
+        ("calls, extragradient / best away steps, largest n",
          worst[last, "extragradient"] / least, 1.0, "<="),
     )  # fmt: skip
 
 
 if __name__ == "__main__":
     parts = {"ball": ball, "dual": dual}
-    raise SystemExit(main("away_steps", "Randomised away steps", ABOUT, parts))
+    raise SystemExit(main("away_steps", "Randomized away steps", ABOUT, parts))

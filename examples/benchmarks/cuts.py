@@ -1,4 +1,4 @@
-"""Minimum cuts and messages on grids: seconds of single answers, and how good they are."""
+"""Graph cuts and message passing on grids: seconds of single calls, and their quality."""
 
 import itertools
 
@@ -9,17 +9,17 @@ from scipy.ndimage import gaussian_filter
 from sklearn_fw.inference import TRWS, CutMoves, GraphCut, PairwiseScores
 
 ABOUT = """
-How long do graph cuts, alpha-expansion and message passing take on grids of 100 x 100 pixels, and
-how far are their labels from the bound of message passing? All problems are made here, from
-standard normal scores of pixels with ``numpy.random.default_rng(0)``.
+Time of graph cuts, alpha-expansion and message passing on grids of 100 x 100 pixels, and distance
+of their labels from the bound of message passing. All problems are generated from standard normal
+scores of pixels with ``numpy.random.default_rng(0)``.
 """
 SIDE, STATES, MANY = 100, 8, 9
 CUT_MS, EXPANSION_S, SHARE, PASS_MS = 10.0, 0.3, 0.01, 3.0  # goals
 COUPLINGS = (0.1, 0.5, 1.0, 2.0)
 KINDS = {
     "equal": "one coupling for all edges",
-    "random": "couplings are absolute values of normal numbers, times this one",
-    "segments": "a picture of two smooth regions with noise of the size of the contrast",
+    "random": "couplings are the given one times absolute values of normal numbers",
+    "segments": "two smooth regions, with noise as large as the contrast",
 }
 POTTS = {"equal": (0.5, 1.0, 2.0), "random": (0.5, 1.0), "mixed": (0.5, 1.0)}
 FEW, PASSES = 1, 21
@@ -67,10 +67,11 @@ def cut(report, options):
     side = 20 if options.quick else SIDE
     report.section("Graph cuts")
     report.text(f"""CPU milliseconds of one call of ``GraphCut`` on a grid of {side} x {side}
-        pixels, and the share of pixels in the second state.""")
+        pixels, and the fraction of pixels in the second state.""")
     report.bullets(*(f"{name}: {text}." for name, text in KINDS.items()))
     found = in_child(measure_cuts, side)
-    report.records("problem, coupling", found, ("ms", "ms", ".2f"), ("in state 1", "ones", ".2f"))
+    report.records("problem, coupling", found, ("ms", "ms", ".2f"),
+                   ("fraction", "ones", ".2f"))  # fmt: skip
     report.goals(*((f"{name}, ms", row["ms"], CUT_MS, "<=") for name, row in found.items()))
 
 
@@ -90,10 +91,10 @@ def measure_moves(side):
 
 def moves(report, options):
     side = 20 if options.quick else SIDE
-    report.section("Moves by cuts, and messages")
+    report.section("Alpha-expansion and message passing")
     report.text(f"""CPU seconds of one call on a grid of {side} x {side} pixels with {STATES}
-        states, and by how many per cent of it the labels are below the bound of 300 iterations of
-        TRWS. Half of the edges of mixed problems prefer different states.""")
+        states, and distance of the score from the bound of 300 iterations of TRWS, in percent of
+        the bound. In "mixed" problems, half of the edges prefer different states.""")
     rows, goals = [], []
     for name, found in in_child(measure_moves, side).items():
         rows += [
@@ -123,10 +124,10 @@ def measure_pass(scores):
 
 def passes(report, options):
     side = 20 if options.quick else SIDE
-    report.section("One iteration of TRWS")
-    report.text(f"""CPU milliseconds of an iteration on {side} x {side} pixels with {STATES} states,
-        a pass up and a pass down with the labels that they find: the difference between calls of
-        {PASSES} and of {FEW} iterations.""")
+    report.section("Cost of an iteration of TRWS")
+    report.text(f"""CPU milliseconds of an iteration on {side} x {side} pixels with {STATES} states:
+        a forward and a backward pass with decoding of labels. It is computed from the difference
+        between calls with {PASSES} and with {FEW} iterations.""")
     found = in_child(measure_passes, side)
     report.table(["couplings", "ms"], [[kind, shown(ms, ".2f")] for kind, ms in found.items()])
     report.goals(*((f"{kind} couplings, ms", ms, PASS_MS, "<=") for kind, ms in found.items()))
@@ -134,4 +135,4 @@ def passes(report, options):
 
 if __name__ == "__main__":
     parts = {"cut": cut, "moves": moves, "passes": passes}
-    raise SystemExit(main("cuts", "Cuts and messages on grids", ABOUT, parts))
+    raise SystemExit(main("cuts", "Graph cuts and message passing on grids", ABOUT, parts))

@@ -1,4 +1,4 @@
-"""Default fits beside the best of a grid, on many data sets: the evidence behind the defaults."""
+"""Default fits compared with the best of a grid, on many data sets."""
 
 import functools
 import importlib
@@ -6,13 +6,13 @@ import statistics
 
 from _report import Part, in_child, main, shown
 
-TITLE = "Defaults beside the best of a grid"
+TITLE = "Defaults compared with the best of a grid"
 ABOUT = """
-What ``fit`` gives without arguments, beside the best of a grid. The best setting of the grid is
-chosen on validation data, fitted again on all training data and judged, like the default, on test
-data that neither has seen. Qualities are in points from 0 to 100, larger is better. The regret of a
-set is the best minus the default; it is negative where the setting that won on validation data
-loses on test data; the mean without gains counts these as zero.
+Default fits compared with the best setting of a grid. The best setting is chosen on validation data
+and fitted again to all training data. It is evaluated on the same test data as the default. Metrics
+are in points from 0 to 100, larger is better. The regret of a data set is the best minus the
+default. It is negative where the setting that is best on validation data is worse on test data; the
+mean without gains counts these values as zero.
 
 Seconds are CPU seconds of the default fit on one thread, after compilation.
 """
@@ -63,7 +63,7 @@ def add_family(report, result):
 
 
 def _shown(value):
-    """Points and seconds to two decimals: a regret of .001 points is none."""
+    """Points and seconds with two decimals: a regret of 0.001 points is negligible."""
     if isinstance(value, float):
         return shown(value, ".2f")
     return value if value != "" else None

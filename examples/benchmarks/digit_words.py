@@ -1,4 +1,4 @@
-"""The headline: words read digit by digit and as wholes, everybody tuned alike on other words."""
+"""Words of digits: linear classifiers of digits and chain models, tuned on validation words."""
 
 import statistics
 import tempfile
@@ -12,19 +12,19 @@ from sklearn_fw import _demo
 from sklearn_fw.datasets import make_digit_words
 
 ABOUT = """
-600 training words written with scikit-learn's digits under noise, 600 validation words and 600 test
-words (``make_digit_words(n_valid=600)``); no image is in two of the three parts. Whole words are
-read by a chain, which also learns which digits follow each other; linear classifiers of
-scikit-learn read digit by digit.
+600 training words written with scikit-learn's digits and noise, 600 validation words and 600 test
+words (``make_digit_words(n_valid=600)``). No image is in two of the three parts. Chain models
+predict whole words and also learn digit transitions; linear classifiers of scikit-learn predict one
+digit at a time.
 
-Every contender is fitted at the same seven values of C, from .001 to 1. The one that reads most
-digits of the validation words is judged on the test words, without another fit. C multiplies the
-loss in every objective: per digit in scikit-learn's classifiers, per word in the chains (for
-CRFsuite, ``c2 = 1 / (2 C)``). Attributes of CRFsuite are the 65 pixel values.
+Every contender is fitted with the same seven values of C, from 0.001 to 1. The fit with the most
+correct digits on the validation words is evaluated on the test words. C multiplies the loss in
+every objective: per digit in scikit-learn's classifiers, per word in the chains (for CRFsuite,
+``c2 = 1 / (2 C)``). Attributes of CRFsuite are the 65 pixel values.
 
-All is repeated for six sets, each with its own transitions, noise and words. The picture shows
-test words of the first set, taken at random with a fixed seed; ``python -m sklearn_fw`` makes the
-same picture and the first lines of the first set.
+This is repeated for six sets, each with its own transitions, noise and words. The figure shows
+random test words of the first set; ``python -m sklearn_fw`` reproduces it and the first lines of
+the first set.
 """
 N_SETS = 6
 BASELINE = "LinearSVC"
@@ -115,20 +115,20 @@ def headline(rows):
 def sets(report, options):
     result = in_child(measure, 1 if options.quick else N_SETS, options.write)
     report_means(report, result)
-    report.image("/_static/demo.png", "test words with what is read digit by digit and as words")
+    report.image("/_static/demo.png", "test words with predictions per digit and per word")
     report_sets(report, result)
-    title = f"Right digits, means over {result['n_sets']} sets"
+    title = f"Correct digits, means over {result['n_sets']} sets"
     report.bars(title, "percent", {"digits": result["mean_digits"]})
     report.keep(**{name: result[name] for name in ("n_sets", "mean_digits")})
 
 
 def report_means(report, result):
-    report.section("Means over the sets")
-    report.text(f"""Right digits and right words in percent, means over {result["n_sets"]} sets; CPU
-        seconds of the fit at the chosen C, median over the sets.""")
+    report.section("Accuracy on digits and words")
+    report.text(f"""Correct digits and correct words in percent, means over {result["n_sets"]} sets;
+        CPU seconds of the fit at the chosen C, median over the sets.""")
     reads = {row["contender"]: row["reads"] for row in result["rows"]}
     report.table(
-        ["contender", "reads", "digits", "words", "seconds"],
+        ["contender", "predicts", "digits", "words", "seconds"],
         [
             [name, reads[name], shown(digits, ".2f"), shown(result["mean_words"][name], ".2f"),
              shown(result["median_seconds"][name], ".2f")]
@@ -136,21 +136,21 @@ def report_means(report, result):
         ],
     )  # fmt: skip
     certificate = result["certificate"]
-    report.text(f"""{CHAIN} reads more digits than {BASELINE} on {result["n_sets_ahead"]} of the
-        {result["n_sets"]} sets. Its fit on the first set is certified: a duality gap of
+    report.text(f"""{CHAIN} has more correct digits than {BASELINE} on {result["n_sets_ahead"]} of
+        the {result["n_sets"]} sets. Its fit on the first set has a certified duality gap of
         {certificate["dual_gap"]:.2g} with an objective of {certificate["objective"]:.4f}, after
         {certificate["n_iter"]} passes and {certificate["n_oracle_calls"]:,} oracle calls.""")
     leader = max(result["mean_digits"], key=result["mean_digits"].get)
     if leader != CHAIN:
         lead = result["mean_digits"][leader] - result["mean_digits"][CHAIN]
         ratio = result["median_seconds"][leader] / result["median_seconds"][CHAIN]
-        report.loses(f"""{leader} reads {lead:.1f} points more of the digits than {CHAIN}, in
-            {ratio:.1f} times its CPU seconds.""")
+        report.loses(f"""The digit accuracy of {leader} is {lead:.1f} points above that of {CHAIN},
+            in {ratio:.1f} times its CPU seconds.""")
 
 
 def report_sets(report, result):
-    report.section("Every set")
-    report.text("Right digits of the test words in percent, and the C that was chosen.")
+    report.section("Results by set")
+    report.text("Correct digits of the test words in percent, and the chosen C.")
     report.table(
         ["set", *dict.fromkeys(row["contender"] for row in result["rows"])],
         [

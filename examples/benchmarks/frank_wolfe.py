@@ -1,4 +1,4 @@
-"""Frank-Wolfe methods: experiments of the papers, and races against other programs.
+"""Frank-Wolfe methods: experiments of the papers, and comparisons with other packages.
 
 The races of averaged subgradients need the folders ``a9a`` and ``20news`` in the folder that
 SKLEARN_FW_DATA names.
@@ -11,8 +11,8 @@ from _frank_wolfe_races import completion_part, dense_part, l1_part
 from _report import main
 
 ABOUT = """
-How fast are ``minimize_frank_wolfe``, ``minimize_submodular`` and averaged subgradients, and do
-they do what the papers say? All problems but two data sets are made here.
+Speed of ``minimize_frank_wolfe``, ``minimize_submodular`` and averaged subgradients, and agreement
+with published experiments. All problems except two data sets are generated.
 
 "Paper" is Lacoste-Julien and Jaggi (NIPS 2015), or Lacoste-Julien, Schmidt and Bach (2012) for
 averages of subgradient steps; "spec" is an independent plain implementation of the same methods.
@@ -24,4 +24,4 @@ PARTS = {
 }  # fmt: skip
 
 if __name__ == "__main__":
-    raise SystemExit(main("frank_wolfe", "Frank-Wolfe methods", ABOUT, PARTS, peers=("copt",)))
+    raise SystemExit(main("frank_wolfe", "Frank-Wolfe optimization", ABOUT, PARTS, peers=("copt",)))

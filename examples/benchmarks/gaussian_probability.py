@@ -18,17 +18,16 @@ from _report import Clock, Repeats, in_child, main, shown, timed
 from sklearn_fw.gaussian_probability import log_gaussian_probability, truncated_normal_moments
 
 ABOUT = """
-Probabilities of boxes and polyhedra under normal distributions: expectation propagation as
-published by Cunningham, Hennig and Lacoste-Julien (arXiv:1111.6832), and what
-``log_gaussian_probability`` returns by default, importance sampling about its fixed point. Referees
-are quadrature where an integral over one variable is known, the lattice rule of Genz in scipy, and
-separated variables in logarithms, written for this page, where scipy returns zero.
+Probabilities of boxes and polyhedra under normal distributions. "EP" is expectation propagation as
+published by Cunningham, Hennig and Lacoste-Julien (arXiv:1111.6832). The default of
+``log_gaussian_probability`` is importance sampling about its fixed point. References are quadrature
+for problems with a one-dimensional integral, Genz's lattice rule in SciPy, and separation of
+variables in logarithms, implemented for this page, where SciPy returns zero.
 
-Seconds are those of the processor.
+Seconds are CPU seconds.
 """
 CAP = 60.0  # seconds for scipy at its defaults
-# Median relative errors of the logarithm found when the program was planned, by dimension, and the
-# largest of all.
+# Median relative errors of the logarithm of a prototype, by dimension, and the largest of all.
 PLANNED = {
     "boxes": ({2: 1e-9, 3: 4e-7, 5: 4e-5, 10: 2e-4, 20: 1.4e-4}, 6e-3),
     "slabs": ({2: 5e-7, 3: 4e-4, 5: 1e-3, 10: 1e-3, 20: 4.5e-4}, 2.4e-2),
@@ -77,19 +76,18 @@ def published(report, options):
             n: in_child(judge_random, kind, n, n, 10 if options.quick else 60 if n < 20 else 20)
             for n in planned
         }
-        report.section(f"Random {kind}: relative errors of the logarithm")
+        report.section(f"Random {kind}: relative error of the logarithm")
         report.table(["n", *HEAD], [[shown(n, "d"), *error_row(rows)] for n, rows in found.items()])
         ratio = max(np.median(rows[:, 0]) / max(planned[n], 1e-6) for n, rows in found.items())
         largest = max(rows[:, 0].max() for rows in found.values())
         sampled = max(rows[:, 1].max() for rows in found.values())
         report.goals(
-            (f"{kind}: median error of EP over the planned one", ratio, WITHIN, "<="),
+            (f"{kind}: median error of EP / prototype", ratio, WITHIN, "<="),
             (f"{kind}: largest error of EP", largest, WITHIN * worst, "<="),
             (f"{kind}: largest error of the default", sampled, WITHIN * worst, "<="),
         )  # fmt: skip
-    report.text(f"""Errors below 1e-6 are those of the referee, and count as 1e-6. Goals are
-        {WITHIN:g} times the errors found when the program was planned. By default nothing may be
-        worse than EP was then.""")
+    report.text(f"""Errors below 1e-6 are those of the reference, and count as 1e-6. Goals are
+        {WITHIN:g} times the errors of a prototype of EP, also for the default method.""")
     found = {p: in_child(judge_random, "slabs", 10, p, 5 if options.quick else 30) for p in (
         2, 4, 8, 10, 12, 16, 20)}  # fmt: skip
     report.section("Slabs in ten dimensions")
@@ -134,20 +132,20 @@ def correlated(report, options):
             if n == 100:
                 off.append(abs(np.expm1(ours)))
                 slow.append((float(ep_seconds), float(our_seconds)))
-    report.section("Equal correlations: distance from quadrature")
-    report.text(f"""Differences of the logarithm. scipy runs with its defaults and is ended after
-        {cap:g} seconds, which is a dash.""")
+    report.section("Equal correlations: difference from quadrature")
+    report.text(f"""Differences of the logarithm, and error estimates. SciPy runs with its defaults;
+        "--" means more than {cap:g} seconds.""")
     report.table(
-        ["problem", "log probability", "EP", "its error", "seconds", "default", "its error",
-         "seconds", "scipy", "seconds"],
+        ["problem", "log probability", "EP", "estimate", "seconds", "default", "estimate",
+         "seconds", "SciPy", "seconds"],
         rows,
     )  # fmt: skip
     ep_slow, our_slow = np.max(slow, axis=0)
     report.goals(
-        ("n = 100: seconds of EP with its error", ep_slow, 0.05, "<="),
+        ("n = 100: seconds of EP with its error estimate", ep_slow, 0.05, "<="),
         ("n = 100: relative error of the sampled probability", max(off), 0.02, "<="),
         ("n = 100: seconds of the sampled probability", our_slow, 1.0, "<="),
-        ("share of problems whose error EP states truly", np.mean(stated), 1.0, ">="),
+        ("fraction of problems with a valid error estimate of EP", np.mean(stated), 1.0, ">="),
     )
 
 
@@ -174,7 +172,7 @@ def judge_tails(quick):
 
 def tails(report, options):
     rows = in_child(judge_tails, options.quick)
-    report.section("Tails")
+    report.section("Tail probabilities")
     report.table(
         ["region", "bound / deviation", "log probability", "EP: relative error", "relative error"],
         [
@@ -187,12 +185,12 @@ def tails(report, options):
     off = max(abs(value / truth - 1.0) for _, _, truth, _, value in far)
     report.goals(
         ("relative error of the logarithm beyond -10,000", off, 1e-9, "<="),
-        ("log probability of the farthest", min(row[2] for row in rows), -1e7, "<="),
+        ("smallest log probability", min(row[2] for row in rows), -1e7, "<="),
     )
 
 
 def judge_bars(n_problems, largest, points, n_draws):
-    """Per problem: kind, whether the interval holds the referee, errors of both, seconds."""
+    """Per problem: kind, whether the interval covers the reference, errors of both, seconds."""
     warm_up()
     rows = []
     for i, (kind, low, high, cov) in enumerate(many_kinds(n_problems, largest)):
@@ -216,19 +214,19 @@ def bars(report, options):
         rows = in_child(judge_bars, *run)
         kinds = dict.fromkeys(kind for kind, *_ in rows)
         shares[name] = np.mean([holds for _, holds, *_ in rows])
-        report.section(f"Share of intervals that hold the truth: {name}")
+        report.section(f"Coverage of the error intervals: {name}")
         report.records(
             "kind",
             {kind: list(zip(*(row for row in rows if row[0] == kind))) for kind in kinds},
             ("problems", lambda columns: len(columns[0])),
-            ("share", lambda columns: np.mean(columns[1]), ".3f"),
+            ("coverage", lambda columns: np.mean(columns[1]), ".3f"),
             ("error", lambda columns: Repeats(columns[2]), ".1e"),
-            ("error of the referee", lambda columns: Repeats(columns[3]), ".1e"),
+            ("error of the reference", lambda columns: Repeats(columns[3]), ".1e"),
             ("seconds", lambda columns: Repeats(columns[4]), ".2g"),
         )
-    report.text("""Intervals are meant to hold it in 99 of 100 cases. The referee has an interval of
-        the same kind; a difference within the root of the sum of both squares counts as held.""")
-    report.goals(*((f"share held, {name}", share, 0.93, ">=") for name, share in shares.items()))
+    report.text("""The nominal coverage is 99 %. The reference has an interval of the same kind. A
+        difference within the root of the sum of both squares counts as covered.""")
+    report.goals(*((f"coverage, {name}", share, 0.93, ">=") for name, share in shares.items()))
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Horses cut out of photographs: superpixels, graph cuts and what the edges are worth."""
+"""Image segmentation of horses: superpixels, graph cuts and the effect of edges."""
 
 import itertools
 
@@ -39,12 +39,12 @@ def superpixels(lab, n_segments=250, compactness=12.0, n_rounds=8):
     place = np.stack([rows, columns], axis=-1) * (compactness / side)
     points = np.concatenate([lab, place], axis=2).reshape(-1, 5)
     inner = [np.arange(side / 2, size, side).astype(int) for size in (height, width)]
-    centres = points.reshape(height, width, 5)[np.ix_(*inner)].reshape(-1, 5)
+    centers = points.reshape(height, width, 5)[np.ix_(*inner)].reshape(-1, 5)
     for _ in range(n_rounds):
-        nearest = cKDTree(centres).query(points)[1]
-        counts = np.bincount(nearest, minlength=len(centres))
-        sums = [np.bincount(nearest, values, len(centres)) for values in points.T]
-        centres = np.stack(sums, axis=1)[counts > 0] / counts[counts > 0, None]
+        nearest = cKDTree(centers).query(points)[1]
+        counts = np.bincount(nearest, minlength=len(centers))
+        sums = [np.bincount(nearest, values, len(centers)) for values in points.T]
+        centers = np.stack(sums, axis=1)[counts > 0] / counts[counts > 0, None]
     return _connected(nearest.reshape(height, width), points, side**2 / 4)
 
 
@@ -56,7 +56,7 @@ def _pairs(labels):
 
 
 def _connected(labels, points, least):
-    """Connected segments of some size: small components join the neighbour that they look like."""
+    """Connected segments of some size: small components join the neighbor that they look like."""
     pairs, flat = _pairs(labels), labels.ravel()
     same = pairs[flat[pairs[:, 0]] == flat[pairs[:, 1]]]
     graph = coo_array((np.ones(len(same)), same.T), shape=(flat.size, flat.size))
@@ -111,7 +111,7 @@ class View:
         self._find_edges()
 
     def _find_edges(self):
-        """Neighbours, lengths of their borders and mean contrast along them."""
+        """Neighbors, lengths of their borders and mean contrast along them."""
         pairs = _pairs(self.segments)
         ends = np.sort(self.segments.ravel()[pairs], axis=1)
         crosses = ends[:, 0] != ends[:, 1]
@@ -150,40 +150,40 @@ class View:
 
 
 class Words:
-    """Words of colour and of texture, learned from some views."""
+    """Words of color and of texture, learned from some views."""
 
-    def __init__(self, views, n_colours=64, n_textures=150, seed=0):
+    def __init__(self, views, n_colors=64, n_textures=150, seed=0):
         rng = np.random.default_rng(seed)
         pixels = np.concatenate([_some(view.lab.reshape(-1, 3), 2000, rng) for view in views])
         texture = np.concatenate([_some(view.descriptors, 500, rng) for view in views])
-        self.colours = _clusters(pixels, n_colours, seed)
+        self.colors = _clusters(pixels, n_colors, seed)
         self.textures = _clusters(texture, n_textures, seed)
 
     def graph(self, view, with_edges=True):
         """The input of a model: features, edges, edge features, and areas as shares."""
-        colour, texture = self.histograms(view)
-        own = np.hstack([np.sqrt(colour), np.sqrt(texture)])
+        color, texture = self.histograms(view)
+        own = np.hstack([np.sqrt(color), np.sqrt(texture)])
         near = view.averages(own)
         features = np.hstack([own, near, view.averages(near), view.places()])
         weights = view.areas / view.areas.sum()
         if not with_edges:
             return features, np.empty((0, 2), np.int64), None, weights
-        return features, view.edges, self.edge_features(view, colour, texture), weights
+        return features, view.edges, self.edge_features(view, color, texture), weights
 
     def histograms(self, view):
-        """Words of colour and of texture in each segment, as shares."""
-        colour = cKDTree(self.colours).query(view.lab.reshape(-1, 3))[1]
+        """Words of color and of texture in each segment, as shares."""
+        color = cKDTree(self.colors).query(view.lab.reshape(-1, 3))[1]
         near = view.descriptors @ self.textures.T - 0.5 * np.square(self.textures).sum(axis=1)
         return (
-            view.histograms(colour, len(self.colours)),
+            view.histograms(color, len(self.colors)),
             view.histograms(near.argmax(axis=1), len(self.textures), view.at),
         )
 
-    def edge_features(self, view, colour, texture):
-        """How alike neighbours are, times the length of their border."""
+    def edge_features(self, view, color, texture):
+        """How alike neighbors are, times the length of their border."""
         a, b = view.edges.T
         likeness = [np.ones(len(a))]
-        distances = [_chi2(rows[a], rows[b]) for rows in (colour, texture)]
+        distances = [_chi2(rows[a], rows[b]) for rows in (color, texture)]
         distances.append(view.contrast / 10.0)
         for far in distances:
             likeness += [np.exp(-rate * far) for rate in RATES]
@@ -215,16 +215,17 @@ LEAST_GAIN = 5.0  # points of intersection over union
 LEAST_SPEED_UP, MOST_CALLS = 1.7, 1.15
 ABOUT = """
 100 photographs of the Weizmann horses with their masks (E. Borenstein, S. Ullman, ECCV 2002; for
-research), each about 250 superpixels. A superpixel has the words of colour and texture in it, in
-its neighbours and in theirs, as in A. Osokin et al. (ICML 2016), and its place; an edge has the
-length of the border, alone and times ``exp(-rate * distance)`` for distances of colours, textures
-and for the contrast along the border. Words are learned from training images alone.
+research), each divided into about 250 superpixels. Node features are histograms of visual words of
+color and texture in a superpixel, its neighbors and their neighbors, as in A. Osokin et al. (ICML
+2016), and its position. Edge features are the length of the border, alone and times
+``exp(-rate * distance)`` for distances of colors, of textures, and for the contrast along the
+border. Visual words are learned from training images only.
 
-Both contenders are ``StructuredSVM(GraphCutModel())`` with the same node features: one gets the
-edges, the other ("nodes only") gets none. C and the loss, either that of the model ("balanced":
-half of the share of the horse that is missed and half of that of the background that is taken, in
-pixels) or ``OverlapLoss([1])``, are chosen by the intersection over union on a quarter of the
-training images, on the same grid for both; "default" is a fit without arguments.
+Both contenders are ``StructuredSVM(GraphCutModel())`` with the same node features, one with edges
+and one without ("nodes only"). C and the loss are chosen by the intersection over union on a
+quarter of the training images, on the same grid. The loss is "balanced", the default (mean of the
+fractions of missed horse pixels and of false horse pixels), or ``OverlapLoss([1])``. "Default" is a
+fit without arguments.
 """
 
 
@@ -240,7 +241,7 @@ def load(n_images=None):
 
 
 def split(n, seed):
-    """Numbers of images to learn from, to choose C by and to be judged by."""
+    """Indices of training, validation and test images."""
     order = np.random.default_rng(seed).permutation(n)
     cut = int(TRAIN_SHARE * n)
     held = int(HELD_OUT * cut)
@@ -297,19 +298,19 @@ def measure_split(seed, n_images, grid):
 
 
 def edges(report, options):
-    report.section("With and without edges")
+    report.section("Segmentation with and without edges")
     n_splits, n_images, grid = N_SPLITS, None, GRID
     if options.quick:
         n_splits, n_images, grid = 1, 20, GRID[2:3]
     data_path("horses")
     splits = [in_child(measure_split, seed, n_images, grid) for seed in range(n_splits)]
-    report.text(f"""Mean over the test images of the intersection over union of the horse, and share
-        of the pixels that are right, in percent; {int(100 * TRAIN_SHARE)} images are learned from,
-        the others are cut out; CPU seconds of the last fit. Medians of {n_splits} splits; the loss
-        is that of split 0.""")
+    report.text(f"""Mean intersection over union of the horse ("overlap") and accuracy of pixels on
+        the test images, in percent; CPU seconds of the last fit. {int(100 * TRAIN_SHARE)} images
+        are for training, the others for the test. Medians of {n_splits} splits; the loss is that of
+        the first split.""")
     report.records(
         "contender", {name: medians([found[name] for found in splits]) for name in splits[0]},
-        ("overlap", "overlap", ".1f"), ("right", "right", ".1f"), ("loss", "loss"),
+        ("overlap", "overlap", ".1f"), ("accuracy", "right", ".1f"), ("loss", "loss"),
         ("C", "C", ".2g"), ("seconds", "seconds", ".1f"),
     )  # fmt: skip
     gains = {
@@ -319,9 +320,9 @@ def edges(report, options):
     }  # fmt: skip
     regret = [s["graph cut, tuned"]["overlap"] - s["graph cut, default"]["overlap"] for s in splits]
     report.goals(
-        ("points of overlap that edges gain, tuned", Repeats(gains["tuned"]), LEAST_GAIN, ">="),
-        ("the same with defaults", Repeats(gains["default"]), LEAST_GAIN, ">="),
-        ("points that the default loses to the tuned", Repeats(regret), 1.5, "<="),
+        ("gain of edges in overlap, points, tuned", Repeats(gains["tuned"]), LEAST_GAIN, ">="),
+        ("gain of edges in overlap, points, defaults", Repeats(gains["default"]), LEAST_GAIN, ">="),
+        ("overlap, tuned minus default, points", Repeats(regret), 1.5, "<="),
     )
     report.keep(splits=splits)
 
@@ -342,7 +343,7 @@ def measure_solver(name, n_jobs, n_images):
 
 
 def solvers(report, options):
-    report.section("Oracle calls")
+    report.section("Oracle calls of solvers")
     data_path("horses")
     runs = {
         "cached": ("cached", None), "bcpfw": ("bcpfw", None),
@@ -355,21 +356,22 @@ def solvers(report, options):
         ])
         for name, run in runs.items()
     }  # fmt: skip
-    report.text(f"""To a duality gap of {100 * CLOSE:g} % of the objective at C = 0.001 on the 60
-        images that split 0 learns from. Calls per second are those of the whole training.""")
+    report.text(f"""Calls and wall seconds to a duality gap of {100 * CLOSE:g} % of the objective at
+        C = 0.001, on the 60 training images of the first split. Calls per second are those of the
+        whole fit.""")
     report.records(
         "solver", found, ("calls", "calls"), ("seconds", "seconds", ".1f"),
         ("CPU seconds", "cpu", ".1f"), ("calls per second", "rate", ".0f"),
     )  # fmt: skip
     one, two = found["minibatch, one worker"], found["minibatch, two workers"]
     report.goals(
-        ("calls per second of two workers to those of one", float(two["rate"]) / float(one["rate"]),
+        ("calls per second, two workers / one", float(two["rate"]) / float(one["rate"]),
          LEAST_SPEED_UP, ">="),
-        ("calls of two workers to those of one", float(two["calls"]) / float(one["calls"]),
+        ("calls, two workers / one", float(two["calls"]) / float(one["calls"]),
          MOST_CALLS, "<="),
     )  # fmt: skip
 
 
 if __name__ == "__main__":
     parts = {"edges": edges, "solvers": solvers}
-    raise SystemExit(main("horses", "Horses out of photographs", ABOUT, parts))
+    raise SystemExit(main("horses", "Image segmentation: Weizmann horses", ABOUT, parts))

@@ -1,4 +1,4 @@
-"""Poses and boxes in images: seconds of the oracles, and what the defaults learn."""
+"""Poses and boxes in images: cost of the oracles, and scores with default settings."""
 
 import itertools
 
@@ -10,12 +10,12 @@ from sklearn_fw.datasets import make_stick_figures
 from sklearn_fw.inference import BoxScores, DistanceTransform, PoseScores, SubwindowSearch
 
 ABOUT = """
-What the oracles of :doc:`/guide/images` cost, and what the models learn with their defaults beside
-the best of a grid. All data are made here, with ``random_state`` 0, so that the numbers can be
-repeated without any file.
+Cost of the oracles of :doc:`/guide/images`, and scores of the models with default settings and with
+the best of a grid. All data are generated with ``random_state`` 0, so that the numbers can be
+reproduced without data files.
 """
 N_CALLS = 9
-PARTS, SIDE, SECONDS = 26, 100, 0.1  # the goal: so many joints on maps of such a side
+PARTS, SIDE, SECONDS = 26, 100, 0.1  # the goal: joints, side of the maps, seconds
 GRID = [10.0**k for k in range(-4, 3)]  # times the C that "auto" takes
 POINTS = 1.5  # of the score, within which the defaults are of the best of the grid
 N_TRAIN, N_TEST = 60, 120
@@ -54,8 +54,8 @@ def measure_boxes():
         thing[third:half, third:half] += 1.0
         truth = third, third, half, half
         problems = {
-            "a thing in noise": BoxScores(thing + 0.3 * noise),
-            "a thing in noise, with loss": BoxScores(thing + 0.3 * noise, truth, side),
+            "object in noise": BoxScores(thing + 0.3 * noise),
+            "object in noise, with loss": BoxScores(thing + 0.3 * noise, truth, side),
             "noise": BoxScores(noise),
             "noise, with loss": BoxScores(noise, truth, side),
         }
@@ -71,11 +71,11 @@ def measure_boxes():
 
 def oracles(report, options):
     report.section("Distance transforms")
-    report.text(f"""CPU milliseconds of one call of ``DistanceTransform``, medians of {N_CALLS}:
-        trees with random maps, springs and anchors between pixels.""")
+    report.text(f"""CPU milliseconds of one call of ``DistanceTransform``, medians of {N_CALLS}, on
+        trees with random maps, springs and subpixel anchors.""")
     poses = in_child(measure_poses)
     report.table(
-        ["joints", "pixels", "types of an edge", "ms"],
+        ["joints", "pixels", "types per edge", "ms"],
         [[n, f"{side} x {side}", t, shown(ms, ".3g")] for (n, side, t), ms in poses.items()],
     )
     report.goals(
@@ -83,9 +83,9 @@ def oracles(report, options):
          SECONDS, "<="),
     )  # fmt: skip
     report.section("Boxes by branch and bound")
-    report.text("""The same of ``SubwindowSearch``, the sets of boxes that were bounded, and the
-        number of boxes. With loss, boxes are also wanted to be far from the true one, as in
-        training; the loss counts as much as a side has pixels.""")
+    report.text("""CPU milliseconds of one call of ``SubwindowSearch``, number of bounded sets of
+        boxes, and number of boxes. "With loss" is loss-augmented inference, as in training; the
+        weight of the loss is the side in pixels.""")
     boxes = in_child(measure_boxes)
     report.table(
         ["weights", "pixels", "ms", "sets", "boxes"],
@@ -117,7 +117,7 @@ def box_data():
 
 TASKS = {
     "stick figures": (pose_data, "TreePoseModel", {}),
-    "stick figures, each joint alone": (pose_data, "TreePoseModel", {"edges": []}),
+    "stick figures, no edges": (pose_data, "TreePoseModel", {"edges": []}),
     "boxes": (box_data, "BoxModel", {}),
 }
 
@@ -149,29 +149,29 @@ def measure_learning(name, quick, repeat):
 
 
 def learning(report, options):
-    report.section("What is learned")
-    report.text(f"""Scores on {N_TEST} images (one minus the mean loss: squared distances cut off,
-        or overlap), learned from {N_TRAIN}. The grid is C times powers of ten around what
-        ``C="auto"`` takes, judged on the same images, so its best is flattered. Gaps are relative
-        to the objective. Oracle calls of two solvers are those to a gap of 2 %.""")
+    report.section("Scores with default settings")
+    report.text(f"""Scores on {N_TEST} test images after training on {N_TRAIN}: one minus the mean
+        loss (truncated squared distances, or overlap). The grid multiplies the value of
+        ``C="auto"`` by powers of ten. Its best value is chosen on the test images, which favors the
+        grid. Gaps are relative to the objective. Oracle calls are those to a gap of 2 %.""")
     found = {
         name: in_child(measure_learning, name, options.quick, options.repeat) for name in TASKS
     }
     report.records(
         "task", found, ("defaults", "score", ".3f"),
         ("best of grid", lambda row: max(row["grid"].values()), ".3f"),
-        ("its factor", lambda row: f"{max(row['grid'], key=row['grid'].get):g}"),
+        ("factor of C", lambda row: f"{max(row['grid'], key=row['grid'].get):g}"),
         ("gap", "gap", ".2g"), ("CPU s of fit", "seconds", ".2g"),
         ("calls, bcpfw", lambda row: row["calls"]["bcpfw"]),
         ("calls, cached", lambda row: row["calls"]["cached"]),
     )  # fmt: skip
     report.goals(*(
-        (f"{name}: points below the best of the grid",
+        (f"{name}: best of the grid minus default, points",
          100 * (max(row["grid"].values()) - row["score"]), POINTS, "<=")
-        for name, row in found.items() if not name.endswith("alone")  # which is the baseline
+        for name, row in found.items() if not name.endswith("no edges")  # which is the baseline
     ))  # fmt: skip
     report.lines(
-        "Score by C, in units of what is taken", "factor", "score",
+        "Score by C, relative to the default", "factor of C", "score",
         {name: (list(row["grid"]), list(row["grid"].values())) for name, row in found.items()},
         log="x",
     )  # fmt: skip

@@ -1,4 +1,4 @@
-"""Hidden states: classes of many shapes, with and without states that nobody labelled."""
+"""Hidden states: classes of several shapes, with and without unlabeled states."""
 
 import numpy as np
 from _report import Clock, data_path, in_child, main, medians, quietly
@@ -13,20 +13,20 @@ SHAPES = 5  # of the digits of one parity
 TOLERANCE, MOST_PASSES = 0.1, 100
 LEAST_GAIN = 3.0  # points that hidden states gain on parities, tuned
 ABOUT = """
-Digits whose labels are coarser than what they show. "Parity" asks whether a digit is odd, so that
-a class has five shapes; "digits" asks for the digit itself, which has few.
-``LatentStructuredSVM`` with several hidden states per label stands beside ``StructuredSVM``,
-which has one, and beside one that is told the digits and is asked for their parity: what states
-could reach at best if the digits were the right ones.
+Digits with labels that are coarser than their shapes. The label "parity" is whether a digit is odd,
+so that a class has five shapes; the label "digits" is the digit itself, which has few.
+``LatentStructuredSVM`` with several hidden states per label is compared with ``StructuredSVM``,
+which has one state per label. "Digits as labels" is a ``StructuredSVM`` trained on the digits and
+evaluated by their parity; it is the result of ideal hidden states.
 
-Images of 8 x 8 pixels are those of scikit-learn, half of them for training; those of 16 x 16 are
-the postal codes of USPS, 7,291 for training and 2,007 for the test as published. Everyone chooses
-C from the same multiples of what ``C="auto"`` takes for the model without states, on a quarter of
-the training images; defaults stand beside. Medians over random states, which also decide where
-hidden states begin.
+Images of 8 x 8 pixels are those of scikit-learn, half of them for training. Images of 16 x 16
+pixels are the USPS postal codes, 7,291 for training and 2,007 for the test as published. "Tuned" C
+is chosen on a quarter of the training images, from the same multiples of the value of ``C="auto"``
+for the model without states. Numbers are medians over random states, which also determine the
+initial hidden states.
 """
 CONTENDERS = {"one state per label": 1, **{f"{n} states per label": n for n in STATES}}
-CONTENDERS["the digits are told"] = None
+CONTENDERS["digits as labels"] = None
 
 
 def images(source):
@@ -102,7 +102,7 @@ def part_of(title, source, parity):
             if parity or CONTENDERS[name] is not None
         }
         report.section(title)
-        report.text("Wrong labels of the test images in percent, and CPU seconds of the last fit.")
+        report.text("Test error in percent, and CPU seconds of the last fit.")
         report.records(
             "contender", found, ("defaults, %", lambda r: r["defaults"]["error"], ".2f"),
             ("tuned, %", lambda r: r["tuned"]["error"], ".2f"),
@@ -124,11 +124,11 @@ def judge(report, title, errors, parity):
     gains = {kind: float(of[plain]) - float(of[hidden]) for kind, of in errors.items()}
     if parity:
         report.goals(*(
-            (f"points that {hidden} gain over one, {kind}", gain, LEAST_GAIN, ">=")
+            (f"gain of {hidden} over one, points, {kind}", gain, LEAST_GAIN, ">=")
             for kind, gain in gains.items()
         ))  # fmt: skip
     if gains["tuned"] <= 0:
-        report.loses(f"{title}: {hidden} have no fewer wrong labels than one, tuned.")
+        report.loses(f"{title}, tuned: {hidden} do not reduce the test error.")
 
 
 TASKS = {

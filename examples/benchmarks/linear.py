@@ -28,20 +28,19 @@ OBJECTIVE_TEXTS = {
 }
 ABOUT = """
 Logistic regression without intercept, F(w) = mean log(1 + exp(-y <w, x>)) + alpha (l1_ratio
-||w||_1 + (1 - l1_ratio)/2 ||w||^2) with alpha = 1/n unless stated. Everyone minimises this
-function; what each peer needed to be told for it stands in ``_linear_contenders.py``. F is computed
-in float64 by one function, off the clock, and compared with the optimum F*, the least value that
-anyone found, which a duality gap certifies.
+||w||_1 + (1 - l1_ratio)/2 ||w||^2) with alpha = 1/n unless stated. All contenders minimize this
+function; ``_linear_contenders.py`` lists the settings of each peer. One function computes F in
+float64, outside of the measured time, and compares it with the optimum F*. F* is the smallest value
+of all contenders and of a reference run, certified by a duality gap.
 
-Every number is the time of a fresh run from zero. Budgets grow, iterations by a factor of two or
-tolerances by ten, until (F - F*)/F* is at most 1e-9; between the last budget that fails a target
-and the first that reaches it, bisection goes on until they are a factor of 1.2 (iterations) or 1.8
-(tolerance) apart. Then the runs that reach a target first are repeated, and what is shown is the
-median of three. Data are in the form that the contender works on before the clock starts ("prepare"
-is that time), and everything has been compiled on a tiny problem; copt compiles in every call,
-which is measured on two rows and taken off. A contender has 10 wall seconds for all its runs but
-the repeated ones; ``--`` was not reached in them. "AsagaClassifier" alone takes the solver that its
-default chooses; it is the one that goals are about.
+Every number is the time of a new run from zero. Budgets grow, iterations by a factor of two or
+tolerances by ten, until (F - F*)/F* is at most 1e-9. Bisection between the last budget that fails a
+target and the first that reaches it stops at a factor of 1.2 (iterations) or 1.8 (tolerance). The
+first runs that reach a target are repeated; shown is the median of three. Data are converted to the
+format of the contender before the measured time ("prepare"), and everything is compiled on a tiny
+problem. copt compiles in every call; this time is measured on two rows and subtracted. A contender
+has 10 wall seconds for all its runs except the repeated ones; ``--`` means not reached. The row
+"AsagaClassifier" uses the solver chosen by default, and the goals refer to it.
 """
 
 
@@ -147,7 +146,7 @@ def report_race(data, problem, report, folder, facts, options):
     report.text(described(data, facts))
     report.text(f"""F* = {optimum:.15g}, duality gap {max(best["gap"], 0.0):.1g} at the reference,
         {best["nonzeros"]:,} non-zero weights. CPU seconds to (F - F*)/F* (two threads: wall
-        seconds); budget of the last of these runs; the lowest value that was reached.""")
+        seconds), budget of the last of these runs, and the lowest value reached.""")
     report.table(
         ["contender", *(f"{t:.0e}".replace("e-0", "e-") for t in TARGETS), "budget", "lowest",
          "prepare", "note"],
@@ -197,8 +196,8 @@ def report_loses(report, title, seconds):
     if not ahead:
         return
     others = ", ".join(f"{name} {s:.2g}" for name, s in sorted(ahead.items(), key=lambda x: x[1]))
-    own = f"does not get to {GOAL:.0e}" if ours is None else f"needs {ours:.2g} s to {GOAL:.0e}"
-    report.loses(f"{title}: {OURS} {own}; less need (CPU seconds) {others}.")
+    own = f"does not reach {GOAL:.0e}" if ours is None else f"takes {ours:.2g} s to {GOAL:.0e}"
+    report.loses(f"{title}: {OURS} {own}. Faster, in CPU seconds: {others}.")
 
 
 def goals_of(problem, results, optimum):
@@ -222,19 +221,19 @@ def goals_of(problem, results, optimum):
         ):
             return f"{what} (which is not installed)", None, limit, "<="
         if ours is None and theirs is not None:
-            return f"{what} (ours not in {CAP:g} s: at least)", CAP / theirs, limit, "<="
+            return f"{what} (not reached in {CAP:g} s: at least)", CAP / theirs, limit, "<="
         if ours is not None and theirs is None:
-            return f"{what} (the other not in {CAP:g} s: at most)", ours / CAP, limit, "<="
+            return f"{what} (peer not in {CAP:g} s: at most)", ours / CAP, limit, "<="
         return what, None if ours is None else ours / theirs, limit, "<="
 
     one, two = seconds(OURS, without=","), seconds(f"{OURS}, asaga, 2", "wall")
     goals = [
-        goal(f"CPU s to {GOAL:.0e}, ours over {name}", one, name, 0.5)
+        goal(f"CPU s to {GOAL:.0e}, {OURS} / {name}", one, name, 0.5)
         for name in ("scikit-learn saga", "lightning")
     ]
     if problem == "l2":
-        return [*goals, goal("wall s, two threads over cyanure", two, "cyanure", 1.0, "wall")]
-    return [*goals, goal("CPU s, ours over the fastest of the others", one, "", 1.0)]
+        return [*goals, goal("wall s, two threads / cyanure", two, "cyanure", 1.0, "wall")]
+    return [*goals, goal(f"CPU s, {OURS} / fastest peer", one, "", 1.0)]
 
 
 def report_ours(data, report, folder, facts, options):
@@ -242,22 +241,22 @@ def report_ours(data, report, folder, facts, options):
     numbers, allowed = in_child(memory, folder, "l2")
     share = Repeats(in_child(recording, folder, "elastic_net") for _ in range(options.repeat))
     report.section(f"{data}: threads, memory, history")
-    report.text(f"""One thread makes {speed["one"]:.2f} million updates per second (elastic net).
-        Two make {speed["two"]:.2f} times as many; two fits of one thread each at the same time make
-        {speed["apart"]:.2f} times as many together, which is what this machine has to give. Memory
-        of a fit beyond X: {numbers / 1e6:.2f} million numbers; 3 n + 6 d is {allowed / 1e6:.2f}
-        million. Rows of the history take {100 * share:.1f} % of the time.""")
+    report.text(f"""One thread makes {speed["one"]:.2f} million updates per second (elastic net),
+        two threads {speed["two"]:.2f} times as many. Two simultaneous fits with one thread each
+        make {speed["apart"]:.2f} times as many together, which is the limit of this machine. A fit
+        allocates {numbers / 1e6:.2f} million numbers in addition to X; 3 n + 6 d is
+        {allowed / 1e6:.2f} million. The history takes {100 * share:.1f} % of the time.""")
     report.goals(
-        ("two threads, updates per second against one", speed["two"], 1.6, ">="),
-        ("memory beyond X over 3 n + 6 d", numbers / allowed, 1.0, "<="),
-        ("share of recording", share, 0.02, "<="),
+        ("updates per second, two threads / one", speed["two"], 1.6, ">="),
+        ("memory in addition to X / (3 n + 6 d)", numbers / allowed, 1.0, "<="),
+        ("fraction of time for the history", share, 0.02, "<="),
     )
     report.loses(f"""{data}: two threads make {speed["two"]:.2f} times as many updates as one, and a
-        fit holds {numbers / allowed:.2f} times 3 n + 6 d numbers beside X.""")
+        fit allocates {numbers / allowed:.2f} times 3 n + 6 d numbers in addition to X.""")
 
 
 def result_row(result, optimum):
-    """Times to the targets, the budget of the last one, the lowest value and what happened."""
+    """Times to the targets, budget of the last one, lowest value, and a note."""
     cells, budget = [], None
     for target in TARGETS:
         level, _ = result.first(target, optimum)

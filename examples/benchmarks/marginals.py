@@ -33,14 +33,14 @@ from _marginals_large import (
 from _report import in_child, main, shown
 
 ABOUT = """
-How good are marginals and bounds on log Z from ``TRWMarginals``, what do they cost, and what do
-other methods give? Every estimator has its default parameters unless the row says otherwise:
-"first rho" keeps the first edge probabilities, "tuned rho" takes nine steps from there, and "tuned
-longer" nineteen to smaller gaps (``n_rho_iter=20, tol=0.1``).
+Accuracy and cost of marginals and of bounds on log Z from ``TRWMarginals``, compared with other
+methods. Estimators have default parameters unless the row names others: "first rho" keeps the
+initial edge probabilities, "tuned rho" makes nine further steps, and "tuned longer" nineteen, to
+smaller gaps (``n_rho_iter=20, tol=0.1``).
 
-The error of marginals is the mean of abs(p(x_i = 1) - exact) over variables and instances. Figures
-of others: "paper" are those of Krishnan, Lacoste-Julien and Sontag (NIPS 2015), read from its
-figures; "independent" are those of another implementation of the same method on the same files.
+The error of marginals is the mean of abs(p(x_i = 1) - exact) over variables and instances. Rows
+"paper" are values of Krishnan, Lacoste-Julien and Sontag (NIPS 2015), read from the figures there;
+rows "independent" are values of another implementation of the same method on the same files.
 """
 TUNED, FIRST, LONGER = "TRW, tuned rho", "TRW, first rho", "TRW, rho tuned longer"
 LOOPY = "loopy BP"
@@ -54,14 +54,14 @@ def cliques(report, results, generated):
     report.section("Cliques")
     report.text(f"""Complete graphs on 10 spins, fields in [-1, 1], couplings in [-t, t]:
         {len(rows)} of the 900 files of the paper, {len(rows) // len(COUPLINGS)} of the 100 for each
-        t, while the figures of others are means over all 100.""")
+        t. The reference values are means over all 100.""")
     head = ["method", *(f"t = {t:g}" for t in COUPLINGS)]
     report.text("Error of marginals:")
     report.table(head, clique_rows(results, "error", CLIQUE_ERRORS, "z.3f"))
-    report.text("""Error of log Z: certified upper bound minus log Z; where there is none
-        ("estimate"), the absolute error of the estimate:""")
+    report.text("""Error of log Z: certified upper bound minus log Z. For methods without a bound
+        ("estimate"), it is the absolute error of the estimate:""")
     report.table(head, clique_rows(results, "bound", CLIQUE_BOUNDS, "z.2f"))
-    report.text("Oracle calls; passes of message passing and mean field:")
+    report.text("Oracle calls; for message passing and mean field, passes:")
     report.table(head, clique_rows(results, "calls", CLIQUE_CALLS, ".1f"))
     report.text("CPU milliseconds per instance, and runs that did not converge:")
     report.table([*head, "not converged"], [
@@ -74,12 +74,12 @@ def cliques(report, results, generated):
         *compare_with_reference(report, TUNED, per_coupling, generated),
         *compare_with_reference(report, LONGER, "the files", results[LONGER]),
         *(
-            (f"oracle calls over reference, {name}, largest over t",
+            (f"oracle calls / reference, {name}, largest over t",
              largest_ratio(results[name], "calls", CLIQUE_CALLS[OTHER, name]), CALLS_WITHIN, "<=")
             for name in (FIRST, TUNED)
         ),
         ("CPU s per clique, tuned rho", mean(rows, "cpu"), 0.15, "<="),
-        ("error over that of loopy BP, largest over t >= 2",
+        ("error / error of loopy BP, largest over t >= 2",
          max(mean(rows, "error", t) / mean(results[LOOPY], "error", t)
              for t in COUPLINGS if t >= 2), 0.2, "<="),
     ]  # fmt: skip
@@ -123,7 +123,7 @@ def compare_with_reference(report, name, title, rows):
         table += [
             [label, *(shown(value, ".3f") for value in means)],
             ["... standard error", *(shown(value, ".3f") for value in errors)],
-            ["... over independent", *(
+            ["... / independent", *(
                 shown(value / other, ".2f")
                 for value, (_, other) in zip(means, pairs, strict=True))],
             ["... difference in standard errors", *(
@@ -131,9 +131,9 @@ def compare_with_reference(report, name, title, rows):
                 for value, error, (_, other) in zip(means, errors, pairs, strict=True))],
         ]  # fmt: skip
         ratio = largest_ratio(rows, what, reference)
-        goal = f"{label} over reference, {name}, {title}, largest over t"
+        goal = f"{label} / reference, {name}, {title}, largest over t"
         goals.append((goal, ratio, WITHIN, "<="))
-    report.text(f"{name} beside the independent figures of tuned rho, {title}:")
+    report.text(f"{name}, compared with the independent values of tuned rho, {title}:")
     report.table(["number", *(f"t = {t:g}" for t in COUPLINGS)], table)
     return goals
 
@@ -144,17 +144,17 @@ def grids(report, results):
     report.text(f"""{len(rows)} of the 15 files of the paper: fields in [-1, 1], couplings in [-4,
         4]. The columns are error of marginals, certified upper bound minus log Z, absolute error of
         the estimate, oracle calls (passes), CPU seconds per instance, and runs that did not
-        converge. Figures of others for log Z are those of the bound, except for approximate oracle
-        and perturb and MAP, where they are those of the estimate.""")
+        converge. Reference values for log Z are errors of the bound, but errors of the estimate for
+        the approximate oracle and for perturb and MAP.""")
     report.table(HEAD, list(summaries({name: results[name] for name in MAIN}, GRIDS)))
     error, _, calls = GRIDS[OTHER, TUNED]
     report.goals(
-        ("error of marginals over reference, tuned rho", mean(rows, "error") / error, WITHIN, "<="),
-        ("oracle calls over reference, tuned rho", mean(rows, "calls") / calls,
+        ("error of marginals / reference, tuned rho", mean(rows, "error") / error, WITHIN, "<="),
+        ("oracle calls / reference, tuned rho", mean(rows, "calls") / calls,
          CALLS_WITHIN, "<="),
         ("CPU s per grid, tuned rho", mean(rows, "cpu"), 0.3, "<="),
         *(
-            (f"error over that of loopy BP, {name}",
+            (f"error / error of loopy BP, {name}",
              mean(results[name], "error") / mean(results[LOOPY], "error"), 0.2, "<=")
             for name in (TUNED, LONGER)
         ),
@@ -163,7 +163,7 @@ def grids(report, results):
 
 def calls_to_one(report, grids, cliques):
     report.section("Oracle calls to a gap of one nat")
-    report.text("""First rho, tol=1; means over all instances. Without contraction the gap is an
+    report.text("""First rho, ``tol=1``; means over all instances. Without contraction the gap is an
         estimate. "Log Z" is the error of the bound, or of the estimate where there is no bound.""")
     table, goals = [], []
     for name, published in CALLS_TO_ONE.items():
@@ -177,7 +177,7 @@ def calls_to_one(report, grids, cliques):
                 shown(mean(rows, "error"), "z.3f"),
                 shown(mean(rows, "bound") or mean(rows, "estimate"), "z.2f"),
             ]  # fmt: skip
-            goal = f"calls over reference, {name}, {title}"
+            goal = f"calls / reference, {name}, {title}"
             goals.append((goal, calls / other[place], CALLS_WITHIN, "<="))
         table.append(row)
     report.table(
@@ -190,9 +190,9 @@ def calls_to_one(report, grids, cliques):
 
 def certification(report, results):
     report.section("Certification")
-    report.text("""All runs on all files of cliques and 5 x 5 grids: how many gave a finite bound on
-        log Z, how many of these hold, and the smallest distance to the exact value; then how many
-        say that they converged, which for TRW means a certified gap of at most tol.""")
+    report.text("""All runs on all files of cliques and 5 x 5 grids: number of finite upper and
+        lower bounds on log Z, number of valid ones, smallest distance to the exact value, and
+        number of converged runs. For TRW, convergence means a certified gap of at most tol.""")
     table, broken, claims = [], 0, 0
     for name, rows in results.items():
         row = [name, len(rows)]
@@ -206,11 +206,11 @@ def certification(report, results):
         if name in UNCERTIFIED:
             claims += row[2] + ("TRW" in name or "contraction" in name) * converged
     report.table(
-        ["method", "runs", "upper", "hold", "slack", "lower", "hold", "slack", "converged"], table
+        ["method", "runs", "upper", "valid", "slack", "lower", "valid", "slack", "converged"], table
     )
     report.goals(
-        ("bounds that do not hold", broken, 0, "<="),
-        ("claims of runs that can certify nothing", claims, 0, "<="),
+        ("invalid bounds", broken, 0, "<="),
+        ("certificates of methods without one", claims, 0, "<="),
     )
 
 
@@ -226,28 +226,28 @@ def loses(report, sets):
         return mean(sets[set_name][name], what, coupling)
 
     def ahead(rival, name, set_name, what, text, coupling=None):
-        """Say so where the rival has the smaller number."""
+        """Report a loss where the rival has the smaller number."""
         theirs, ours = (number(set_name, who, what, coupling) for who in (rival, name))
         if theirs < ours:
             report.loses(text.format(theirs=theirs, ours=ours))
 
     grids, weak = "grids_5x5", COUPLINGS[0]
     ahead("exact", TUNED, grids, "cpu",
-          "Narrow graphs, which are all of those with a known truth here: ``ExactMarginals`` needs "
-          "{theirs:.2g} s for a 5 x 5 grid, TRW with tuned rho {ours:.2g} s.")  # fmt: skip
+          "Graphs of small width: ``ExactMarginals`` takes {theirs:.2g} s for a 5 x 5 grid, TRW "
+          "with tuned rho {ours:.2g} s.")  # fmt: skip
     ahead(LOOPY, TUNED, "cliques", "error",
-          f"Weak couplings: on cliques with t = {weak} the marginals of loopy BP are off by "
-          "{theirs:.3f}, those of TRW by {ours:.3f}.", weak)  # fmt: skip
+          f"Weak couplings: on cliques with t = {weak} the mean error of loopy BP is "
+          "{theirs:.3f}, that of TRW {ours:.3f}.", weak)  # fmt: skip
     for rival in (LOOPY, "mean field"):
         ahead(rival, TUNED, "rbm", "error",
-              f"The restricted Boltzmann machine: {rival} errs by {{theirs:.3f}}, TRW by "
-              "{ours:.3f}.")  # fmt: skip
+              f"Restricted Boltzmann machine: the mean error of {rival} is {{theirs:.3f}}, that "
+              "of TRW {ours:.3f}.")  # fmt: skip
     ahead("perturb and MAP", FIRST, grids, "error",
-          "Marginals without a bound: perturb and MAP errs by {theirs:.3f} on 5 x 5 grids, TRW "
-          "with first rho by {ours:.3f}.")  # fmt: skip
+          "Marginals without a bound: on 5 x 5 grids the mean error of perturb and MAP is "
+          "{theirs:.3f}, that of TRW with first rho {ours:.3f}.")  # fmt: skip
     ahead("TRW, local polytope, tuned rho", "TRW, tuned rho, approximate oracle", grids, "bound",
-          "Without an exact oracle the certified bound on 5 x 5 grids is {ours:.1f} nats above "
-          "log Z, that of the local polytope {theirs:.1f}.")  # fmt: skip
+          "Without an exact oracle: on 5 x 5 grids the certified bound is {ours:.1f} nats above "
+          "log Z, that of the local polytope {theirs:.1f} nats.")  # fmt: skip
 
 
 def fields(report, options):

@@ -1,4 +1,4 @@
-"""What networks memorise: real and random labels, widths, and wrong labels beside cleanlab.
+"""Memorization in networks: real and random labels, and label errors compared with cleanlab.
 
 The parts ``usps`` and ``labels`` read USPS and covtype from the folder that SKLEARN_FW_DATA names;
 the latter needs cleanlab (extra ``bench``).
@@ -24,9 +24,9 @@ from sklearn_fw.inspection import (
 )
 
 ABOUT = """
-The experiments of Arpit et al. (ICML 2017) in kind, on data and networks of scikit-learn's size:
-networks trained on real, partly random and random labels; how wide they must be; and how well wrong
-labels are found by the difficulty of rows, beside confident learning (cleanlab) with the
+Experiments similar to those of Arpit et al. (ICML 2017), with data and networks of moderate size:
+networks trained on real, partly random and random labels; sensitivity of the loss; and detection of
+label errors by the difficulty of samples, compared with confident learning (cleanlab) on
 cross-validated probabilities of the same classifiers.
 """
 SHARES = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)
@@ -77,12 +77,11 @@ def noise_table(report, title, found, max_epochs):
         {f"{share:.0%} random": k for k, share in enumerate(SHARES)},
         ("training accuracy", lambda k: column("train", k), ".3f"),
         ("validation accuracy", lambda k: column("valid", k), ".3f"),
-        ("its best epoch", lambda k: column("best", k), ".3f"),
+        ("best validation accuracy", lambda k: column("best", k), ".3f"),
         ("epochs to fit all rows", epochs_of, ".0f"),
         ("critical samples of validation rows", lambda k: column("critical", k), ".3f"),
     )
-    report.text(f"""A dash says that not all rows were fitted within {max_epochs} epochs in every
-        run.""")
+    report.text(f""""--" means that some run does not fit all rows within {max_epochs} epochs.""")
     middle = [float(column("critical", k)) for k in range(len(SHARES))]
     epochs = [float(column("epochs", k)) for k in range(len(SHARES))]
     drop = [
@@ -90,13 +89,11 @@ def noise_table(report, title, found, max_epochs):
         for k in range(1, len(SHARES) - 1)
     ]
     report.goals(
-        ("steps of the share where critical samples get more",
+        ("increases of critical samples with the fraction of random labels",
          float(np.sum(np.diff(middle) > 0)), 4.0, ">="),
-        ("critical samples of random labels over those of real ones",
-         middle[-1] / max(middle[0], 1e-3), 1.5, ">="),
-        ("epochs to fit random labels over those for real ones", epochs[-1] / epochs[0], 1.5,
-         ">="),
-        ("least fall of the validation accuracy after its best, 20 to 80 % random", min(drop),
+        ("critical samples, random / real labels", middle[-1] / max(middle[0], 1e-3), 1.5, ">="),
+        ("epochs to fit, random / real labels", epochs[-1] / epochs[0], 1.5, ">="),
+        ("smallest drop of validation accuracy after its best, 20 to 80 % random", min(drop),
          0.0, ">="),
     )  # fmt: skip
 
@@ -157,10 +154,10 @@ def sensitivity_part(report, options):
         "data",
         {kind: kind for kind in ("real", "random inputs", "random labels")},
         ("Gini coefficient", lambda kind: column[kind], ".3f"),
-        ("own class over others", lambda kind: column.get(f"diagonal, {kind}"), ".2f"),
+        ("own class / other classes", lambda kind: column.get(f"diagonal, {kind}"), ".2f"),
     )
     ratio = column["real"] / column["random inputs"]
-    report.goals(("Gini coefficient of real data over that of random inputs", ratio, 1.0, ">="))
+    report.goals(("Gini coefficient, real data / random inputs", ratio, 1.0, ">="))
 
 
 def classifiers():
@@ -211,7 +208,7 @@ def labels_part(report, options):
             found = [in_child(find_labels, model, X, y, 0.2, s, n_runs) for s in range(seeds)]
             row = rows[f"{name}, {kind}"] = medians(found)
             ahead.append((name, kind, float(row["ours"]), float(row["theirs"])))
-    report.section("Wrong labels: area under the curve, 20 % of the labels random")
+    report.section("Label errors: area under the ROC curve, 20 % random labels")
     report.records(
         "data and classifier", rows, ("score", "ours", ".4f"), ("error rate", "rate", ".4f"),
         ("confident learning", "theirs", ".4f"), ("CPU s", "seconds", ".1f"),
@@ -219,13 +216,18 @@ def labels_part(report, options):
     )  # fmt: skip
     on_digits = [ours - theirs for name, _, ours, theirs in ahead if name == "digits"]
     report.goals(
-        ("least lead over confident learning on digits", min(on_digits), 0.0, ">="),
-        ("least lead on all data sets", min(o - t for _, _, o, t in ahead), -0.005, ">="),
+        ("AUC minus confident learning, digits, smallest", min(on_digits), 0.0, ">="),
+        (
+            "AUC minus confident learning, all data sets, smallest",
+            min(o - t for _, _, o, t in ahead),
+            -0.005,
+            ">=",
+        ),
     )
     lost = [f"{name} with {kind}" for name, kind, ours, theirs in ahead if ours < theirs]
     if lost:
-        report.loses("confident learning ranks wrong labels better on " + ", ".join(lost))
-    report.loses("confident learning fits 5 models, the difficulty of rows many more")
+        report.loses(f"Confident learning has a larger AUC on {', '.join(lost)}.")
+    report.loses(f"Confident learning fits 5 models, ``example_difficulty`` {n_runs}.")
 
 
 if __name__ == "__main__":
@@ -233,5 +235,5 @@ if __name__ == "__main__":
         "digits": digits_part, "usps": usps_part, "sensitivity": sensitivity_part,
         "labels": labels_part,
     }  # fmt: skip
-    title = "What networks memorise"
+    title = "Memorization and label errors"
     raise SystemExit(main("memorization", title, ABOUT, parts, peers=("cleanlab",)))

@@ -1,4 +1,4 @@
-"""Variance reduction with neighbours: q-SAGA, N-SAGA and SAGA per step, per slope and per second.
+"""Variance reduction with neighbors: q-SAGA, N-SAGA and SAGA per step, per slope and per second.
 
 Needs the folders ``covtype`` and ``a9a`` in the folder that SKLEARN_FW_DATA names.
 """
@@ -18,19 +18,19 @@ Q, EPSILON, N_EPOCHS = 20, 0.1, 20
 MARKS = (1, 2, 3, 5, 10, 20)
 ABOUT = """
 Methods of Hofmann, Lucchi, Lacoste-Julien and McWilliams, "Variance Reduced Stochastic Gradient
-Descent with Neighbors" (NIPS 2015): a step refreshes the stored slopes of about twenty rows: random
-ones (q-SAGA), near ones (N-SAGA), or near ones that take over the slope of the row at hand
-(shared), all of them or those where it is certain to be accurate (epsilon).
+Descent with Neighbors" (NIPS 2015). A step refreshes the stored loss derivatives (slopes) of about
+twenty rows: random ones (q-SAGA), near ones (N-SAGA), or near ones that copy the slope of the
+current row (shared). The epsilon variant copies only where the error is provably small.
 
-Numbers are sub-optimalities ``f(w) - f*`` of the mean loss plus ``alpha / 2 |w|^2`` after epochs of
-n steps, medians over repeated runs with other orders; ``f*`` is certified by Newton's method to
-1e-12 of the objective. "slopes" are the derivatives of losses that steps computed, over n, and
-"seconds" the CPU seconds of the fit, with the search for neighbours and exact certificates after
-every epoch; a run makes 20 epochs, or fewer when its gap is zero. Steps draw rows independently,
-and columns have no steps of their own, as in the theory.
+Numbers are suboptimalities ``f(w) - f*`` of the mean loss plus ``alpha / 2 |w|^2`` after epochs of
+n steps, medians over repeated runs with different random orders. Newton's method certifies ``f*``
+to 1e-12 of the objective. "slopes" is the number of computed loss derivatives over n. "seconds" are
+CPU seconds of the fit, including the search for neighbors and exact certificates after every epoch.
+A run makes 20 epochs, or fewer when its gap is zero. Steps draw rows independently and use one step
+size for all columns, as in the theory.
 
-The paper has curves and no tables. What it says of them stands in the last table of the second
-part, beside what was measured here.
+The paper has curves and no tables. The last table of the second part compares its statements about
+them with these measurements.
 """
 METHODS = {
     "SGD, constant": ("hogwild", {"decay": 0.0}),
@@ -178,29 +178,29 @@ HEADER = ["method", *(f"{mark}" for mark in MARKS), "slopes", "seconds"]
 
 
 def clustered(report, options):
-    report.section("Rows in clusters")
-    report.text(f"""Rows of norm one around 250 centres in 20 dimensions, alpha = 0.1, q = {Q},
-        epsilon = {EPSILON}, steps of 1 / (5 L). "independent" is another implementation, one run,
-        on other rows of the same recipe; below 1e-13 there is nothing but rounding, and single runs
-        differ by an order of magnitude.""")
+    report.section("Clustered rows")
+    report.text(f"""Rows of norm one around 250 centers in 20 dimensions, alpha = 0.1, q = {Q},
+        epsilon = {EPSILON}, steps of 1 / (5 L). "independent" is one run of another implementation
+        on different rows of the same distribution. Values below 1e-13 are rounding errors, and
+        single runs differ by an order of magnitude.""")
     goals = []
     for title, loss in (("ridge", "squared_error"), ("logistic", "log_loss")):
         found = in_child(
             measure, "clusters", 0.1, loss, "theory", list(METHODS), options.repeat, options.quick
         )
-        report.text(f"Sub-optimality after epochs, {title}:")
+        report.text(f"Suboptimality by number of epochs, {title}:")
         independent = {m: v for (kind, m), v in INDEPENDENT.items() if kind == title}
         report.table(HEADER, rows_for(found, independent))
         report.lines(
-            f"Rows in clusters, {title}: sub-optimality", "epochs", "f(w) - f*",
+            f"Clustered rows, {title}: suboptimality", "epochs", "f(w) - f*",
             {m: (list(range(1, N_EPOCHS + 1)), median_curve(run)) for m, run in found.items()},
             log="y",
         )  # fmt: skip
         goals += [
-            (f"{title}: {who} over SAGA after 2 epochs", ratio(found, who, 2), 1.0, "<=")
+            (f"{title}: {who} / SAGA after 2 epochs", ratio(found, who, 2), 1.0, "<=")
             for who in ("q-SAGA", "shared N-SAGA", "epsilon-N-SAGA")
         ]
-        report.loses(_seconds(found, f"rows in clusters, {title}"))
+        report.loses(_seconds(found, f"clustered rows, {title}"))
     report.goals(*goals)
 
 
@@ -209,26 +209,24 @@ def _seconds(found, where):
     slowest = max(
         times[m] / times["SAGA"] for m in ("q-SAGA", "N-SAGA", "shared N-SAGA", "epsilon-N-SAGA")
     )
-    return (
-        f"An epoch with neighbours takes up to {slowest:.1f} times the seconds of SAGA ({where})."
-    )
+    return f"An epoch with neighbors takes up to {slowest:.1f} times as long as SAGA ({where})."
 
 
 def real(report, options):
-    report.section("The comparison of the paper")
+    report.section("Data sets as in the paper")
     report.text(f"""Forest cover types (the paper's "cov"; class 2 against the rest, columns
-        standardised), census records a9a in place of ijcnn1, and the elevation from the other
-        columns of the forest in place of the year of a song; {N_ROWS:,} rows each, divided by the
-        root of their mean squared norm. alpha = 2 mu with the paper's mu of 0.1 and 0.001; q = {Q};
-        epsilon = {EPSILON}, as the paper does not give its own. Steps are the shorter of the
-        paper's q / (mu n) and what theory allows ("capped"); SGD takes 1 / (5 L).""")
+        standardized); census records a9a instead of ijcnn1; and regression of the elevation on the
+        other forest columns instead of the year of a song. Each set has {N_ROWS:,} rows, divided by
+        the root of their mean squared norm. alpha = 2 mu with the paper's mu of 0.1 and 0.001; q =
+        {Q}; epsilon = {EPSILON}, because the paper does not state its value. Step sizes are the
+        smaller of the paper's q / (mu n) and the limit of the theory; SGD uses 1 / (5 L).""")
     findings, goals = [], []
     for (name, alpha), loss in SETS.items():
         found = in_child(
             measure, name, alpha, loss, "capped", list(METHODS), options.repeat, options.quick
         )
         where = f"{name}, alpha = {alpha:g}"
-        report.text(f"Sub-optimality after epochs, {where}:")
+        report.text(f"Suboptimality by number of epochs, {where}:")
         report.table(HEADER, rows_for(found))
         sgd = overtaken(found, "SGD, constant")
         near = overtaken(found, "epsilon-N-SAGA")
@@ -236,14 +234,15 @@ def real(report, options):
             where, sgd, shown(ratio(found, "q-SAGA", 5), ".1e"),
             shown(ratio(found, "epsilon-N-SAGA", 2), ".2g"), near,
         ])  # fmt: skip
-        goals.append((f"{where}: q-SAGA over SAGA after 5 epochs", ratio(found, "q-SAGA", 5), 1.0,
+        goals.append((f"{where}: q-SAGA / SAGA after 5 epochs", ratio(found, "q-SAGA", 5), 1.0,
                       "<="))  # fmt: skip
         report.loses(_seconds(found, where))
-    report.text(f"""What the paper says of its curves, and what was found: constant steps of SGD
-        beat SAGA in the first epochs (the epoch at which SAGA has overtaken them); q-SAGA beats
-        SAGA per step throughout (sub-optimality over that of SAGA after 5 epochs); epsilon-N-SAGA
-        lies between SAGA and q-SAGA for 2 to 10 epochs (over that of SAGA after 2), and SAGA
-        overtakes it after 5 to 15. A dash: not within {N_EPOCHS} epochs.""")
+    report.text(f"""Statements of the paper, and the columns that test them. SGD with constant steps
+        beats SAGA in the first epochs: epoch at which SAGA overtakes SGD. q-SAGA beats SAGA per
+        step: suboptimality relative to SAGA after 5 epochs. epsilon-N-SAGA lies between SAGA and
+        q-SAGA for 2 to 10 epochs: suboptimality relative to SAGA after 2 epochs. SAGA overtakes
+        epsilon-N-SAGA after 5 to 15 epochs: epoch at which it does so. "--" means not within
+        {N_EPOCHS} epochs.""")
     report.table(
         ["set", "SAGA passes SGD at", "q-SAGA / SAGA", "epsilon / SAGA", "SAGA passes epsilon at"],
         findings,
@@ -253,4 +252,4 @@ def real(report, options):
 
 if __name__ == "__main__":
     parts = {"clusters": clustered, "paper": real}
-    raise SystemExit(main("neighbors", "SAGA with neighbours", ABOUT, parts))
+    raise SystemExit(main("neighbors", "SAGA with neighbors", ABOUT, parts))

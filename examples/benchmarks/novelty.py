@@ -1,4 +1,4 @@
-"""Novelty detection and label reconstruction beside scikit-learn's detectors.
+"""Novelty detection and label reconstruction, compared with scikit-learn's detectors.
 
 Needs the folders ``novelty`` (nineteen sets as npz files with ``X`` and ``y``) and ``usps``
 (``usps.npz``) in the folder that SKLEARN_FW_DATA names.
@@ -14,8 +14,8 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import OneClassSVM
 
 ABOUT = """
-How well do kernel Student-t densities find novelties and wrong labels, and what do they cost,
-beside the detectors of scikit-learn?
+Kernel Student-t densities detect novelties and wrong labels. Accuracy and cost are compared with
+the detectors of scikit-learn.
 """
 SETS = (
     "12_fault", "14_glass", "18_Ionosphere", "19_landsat", "26_optdigits", "27_PageBlocks",
@@ -24,8 +24,8 @@ SETS = (
 )  # fmt: skip
 KST = "KernelStudentTDensity()"
 RIVALS = [
-    'KernelDensity(bandwidth="scott")', "1-nearest neighbour distance",
-    "5-nearest neighbour distance", "OneClassSVM()",
+    'KernelDensity(bandwidth="scott")', "1-nearest neighbor distance",
+    "5-nearest neighbor distance", "OneClassSVM()",
 ]  # fmt: skip
 SHORT = ("ours", "median scale", "KDE", "1-NN", "5-NN", "SVM", "LOF", "mixture")
 
@@ -81,17 +81,17 @@ def measure_set(path, n_splits):
 
 
 def novelty_sets(report, options):
-    report.section("Nineteen novelty sets")
-    report.text("""Inputs standardised on the training rows, which are half of the normal rows;
-        tested on the other half and all novelties; means of qualities and medians of seconds over
-        five random splits; default parameters.""")
+    report.section("Novelty detection on nineteen data sets")
+    report.text("""Training rows are half of the normal rows; test rows are the other half and all
+        novelties. Inputs are standardized on the training rows, and all parameters are defaults.
+        Metrics are means and seconds are medians over five random splits.""")
     sets = SETS[-2:] if options.quick else SETS
     n_splits = 1 if options.quick else 5
     results = {
         name: in_child(measure_set, data_path(f"novelty/{name}.npz"), n_splits) for name in sets
     }
     names = list(detectors())
-    report.text("The columns are:")
+    report.text("Columns:")
     report.bullets(*(f"{short}: ``{name}``" for short, name in zip(SHORT, names)))
     titles = [
         "Area under the ROC curve", "Average precision", "CPU seconds to fit",
@@ -106,21 +106,21 @@ def novelty_sets(report, options):
         for name in names:
             mean[name, place] = float(np.mean([results[key][name][place] for key in sets]))
         report.table(["set", *SHORT], [*rows, ["mean", *(mean[name, place] for name in names)]])
-    report.goals(*((f"mean AUC against ``{rival}``", mean[KST, 0], mean[rival, 0], ">=")
+    report.goals(*((f"mean AUC, limit: ``{rival}``", mean[KST, 0], mean[rival, 0], ">=")
                    for rival in RIVALS))  # fmt: skip
     report.bars(
-        f"Novelties found, means over {len(sets)} sets", "area under the ROC curve",
+        f"Novelty detection, means over {len(sets)} sets", "area under the ROC curve",
         {"AUC": {short: mean[name, 0] for short, name in zip(SHORT, names)}},
     )  # fmt: skip
     ahead = [short for short, name in zip(SHORT, names) if mean[name, 0] > mean[KST, 0]]
     if ahead:
-        report.loses(f"Mean area under the curve: ahead are {', '.join(ahead)}.")
+        report.loses(f"Larger mean area under the curve: {', '.join(ahead)}.")
     slower = [short for short, name in zip(SHORT, names) if mean[name, 2] < mean[KST, 2]]
     if slower:
-        report.loses(f"Seconds to fit: less on average need {', '.join(slower)}.")
-    report.text("""The default length scale follows the leave-one-out likelihood of at most 500
-        rows, and the time for that is part of the fit. :doc:`defaults` compares it with the best
-        length scale that labelled novelties could find.""")
+        report.loses(f"Fewer seconds to fit, on average: {', '.join(slower)}.")
+    report.text("""The default length scale maximizes the leave-one-out likelihood of at most 500
+        rows; its time is part of the fit. :doc:`defaults` compares it with the best length scale
+        by labeled novelties.""")
 
 
 class Joint:
@@ -268,44 +268,45 @@ def usps_table(report, path, names, n_train, n_repeats, shuffled):
         split = "shuffled" if shuffled else "original"
         report.keep(**{f"{name}, {split}": {"AUC": areas, "error": errors}})
     report.table(["model", "AUC", "label error", "paper: AUC", "paper: error"], rows)
-    report.text("Settings in use:")
+    report.text("Chosen settings:")
     report.bullets(*settings)
     return found
 
 
 def usps(report, options):
-    report.section("USPS: mislabelled digits and missing labels")
+    report.section("USPS: wrong and missing labels")
     n_train, n_repeats = (200, 2) if options.quick else (2000, 10)
-    report.text(f"""Pixels and one-hot label together: {n_train} training digits; AUC of telling 100
-        rightly from 100 wrongly labelled test digits; error of the most probable label on 400 test
-        digits; mean and standard deviation of {n_repeats} repetitions, per cent. "Tuned" means the
-        best AUC on 2 x 1,000 validation digits outside all training sets. The last two columns are
-        the figures of the paper, whose Dirichlet process mixture had 73.56 ± 4.3 and 23.85 ±
-        8.2.""")
+    report.text(f"""Joint densities of pixels and one-hot labels, fitted to {n_train} training
+        digits. AUC: separation of 100 correctly and 100 wrongly labeled test digits. Label error:
+        that of the most probable label on 400 test digits. Numbers are means and standard
+        deviations of {n_repeats} repetitions, in percent. "Tuned" means the best AUC on 2 x 1,000
+        validation digits outside all training sets. The last two columns are the values of the
+        paper, whose Dirichlet process mixture has 73.56 ± 4.3 and 23.85 ± 8.2.""")
     path = data_path("usps/usps.npz")
-    report.text("All 9,298 digits shuffled, then split:")
+    report.text("All 9,298 digits, shuffled and split:")
     found = usps_table(report, path, CONTENDERS, n_train, n_repeats, True)
-    report.text("""The test digits of the original split, which were written by other people and are
-        known to be harder:""")
+    report.text("""The original split, whose test digits are by other writers and known to be
+        harder:""")
     chosen = [name for name in CONTENDERS if name.startswith("kernel") or name.endswith("too")]
     harder = usps_table(report, path, chosen, n_train, n_repeats, False)
     names = {"shuffled": found, "original split": harder}
     best = "kernel Student-t, tuned"
     report.goals(*(
         goal for title, values in names.items() for goal in (
-            (f"AUC against the paper, {title}", values[best][0], 96.82, ">="),
-            (f"label error against the paper, {title}", values[best][2], 2.15, "<="),
+            (f"AUC, limit: the paper, {title}", values[best][0], 96.82, ">="),
+            (f"label error, limit: the paper, {title}", values[best][2], 2.15, "<="),
         )
     ))  # fmt: skip
     kst = found[best]
     shared = found["KernelDensity, bandwidth tuned"]
     both = found["KernelDensity, labels tuned too"]
-    report.text(f"""With one bandwidth for pixels and labels, the lead over kernel density
-        estimation is {kst[0] - shared[0]:.2f} points of AUC; with a label scale tuned apart from
-        the bandwidth it is {kst[0] - both[0]:.2f} points, and in label error {both[2] - kst[2]:.2f}
-        points. The paper does not say how it split the digits or which bandwidths it tried.""")
+    report.text(f"""Difference to kernel density estimation with one bandwidth for pixels and
+        labels: {kst[0] - shared[0]:.2f} points of AUC. With a separately tuned label scale: {
+        kst[0] - both[0]:.2f} points of AUC and {
+        both[2] - kst[2]:.2f} points of label error. The paper
+        states neither its split of the digits nor its bandwidths.""")
 
 
 if __name__ == "__main__":
     parts = {"sets": novelty_sets, "usps": usps}
-    raise SystemExit(main("novelty", "Novelty and labels", ABOUT, parts))
+    raise SystemExit(main("novelty", "Novelty detection and label errors", ABOUT, parts))

@@ -22,23 +22,23 @@ EARLY = 18  # passes at which test errors are compared: 20 effective ones withou
 RELATIVE_GAP = 0.01
 QUICK = 300  # words
 CALLERS = ("bcfw, uniform sampling", "bcpfw, gap sampling, cache", "cached")
-LOSSES = {"hamming_sum": "raw Hamming loss", "hamming": "normalised Hamming loss"}
+LOSSES = {"hamming_sum": "raw Hamming loss", "hamming": "normalized Hamming loss"}
 # Dual values of an independent implementation: raw loss, lam = 1/n, no start and end weights, each
 # pass in a fresh random order.
 DUALS = {11: 0.531, 31: 1.212, 61: 1.736}
 ABOUT = """
-The OCR letters of Kassel and Taskar: 6,877 words of 26 letters, 128 binary pixels each, half of the
-words for training (n = 3,438) and 3,439 for the test; chains with start and end weights, no
-constant pixel. Everyone minimises the structured hinge loss, except the perceptron.
+The OCR letters of Kassel and Taskar are 6,877 words of 26 letters, with 128 binary pixels per
+letter: 3,438 words for training (n) and 3,439 for the test. The model is a chain with start and end
+weights and without a constant feature. All methods minimize the structured hinge loss, except the
+perceptron.
 
-An effective pass is n oracle calls, and exact gap passes count. Certificates are exact and come
-after every nine passes: with a cache, whose passes cost fewer calls, a cell shows the last one
-within the stated number of calls; "--" means that a run ended before or never got there. CPU
-seconds count from the call of ``fit``, compilation excluded. "To 1 %" is the first certificate with
-a gap of at most 1 % of the dual value. Suboptimality is the primal value minus the best dual value
-of all methods of the table: an upper bound. All numbers are medians over random orders of the
-words, except those of fw, which knows no order. Settings that the text does not name are the
-defaults.
+An effective pass is n oracle calls, including those of exact gap passes. Certificates are exact and
+computed after every nine passes. With a cache, passes cost fewer calls; a cell shows the last
+certificate within the stated number of calls, and "--" means that the run has none there. CPU
+seconds are those of ``fit``, without compilation. "To 1 %" is the first certificate with a gap of
+at most 1 % of the dual value. Suboptimality is the primal value minus the best dual value of all
+methods of the table, which is an upper bound. All numbers are medians over random orders of the
+words, except those of fw, which is deterministic. Other settings are the defaults.
 """
 
 
@@ -120,7 +120,7 @@ def pass_times(limit, sampling, n_passes=30):
         blocks, lam = run._make_blocks(X, y, None)
         method = run.solver_.start(blocks, lam=lam, tol=0.0, rng=np.random.RandomState(0))
     return {
-        "set up": setting_up.cpu,
+        "setup": setting_up.cpu,
         "pass": float(timed(method.run_pass, n_passes)[1]),
         "sweep": float(timed(lambda: blocks.sweep(blocks.w), n_passes)[1]),
         "refresh": float(timed(blocks.refresh, n_passes)[1]),
@@ -158,11 +158,12 @@ def start(options):
 
 def passes(report, options):
     limit = start(options)
-    report.section("One pass")
-    report.text("""Milliseconds of CPU, medians of 30, raw Hamming loss, lam = 1/n: what comes
-        before the first pass (checks and packing); a pass of bcfw over n words, drawn uniformly or
-        in a fresh random order; one exact sweep of the oracle; the recomputation of the weights
-        from the dual variables; a gap pass as the solver makes it, which is both.""")
+    report.section("Cost of one pass")
+    report.text("""CPU milliseconds, medians of 30, raw Hamming loss, lam = 1/n. "Setup" is the work
+        before the first pass (checks and packing); "pass" a pass of bcfw over n words, drawn
+        uniformly or in a fresh random order; "sweep" one exact sweep of the oracle; "refresh" the
+        recomputation of the weights from the dual variables. A gap pass consists of a sweep and a
+        refresh.""")
     times = {
         sampling: medians([in_child(pass_times, limit, sampling) for _ in range(options.repeat)])
         for sampling in ("uniform", "shuffle")
@@ -170,22 +171,22 @@ def passes(report, options):
     report.records(
         "sampling", times,
         *((k, lambda t, k=k: 1e3 * t[k], ".1f")
-          for k in ("set up", "pass", "sweep", "refresh", "gap pass")),
+          for k in ("setup", "pass", "sweep", "refresh", "gap pass")),
         ("sweep/pass", lambda t: t["sweep"] / t["pass"], ".2f"),
         ("gap/pass", lambda t: t["gap pass"] / t["pass"], ".2f"),
         ("pass/product", lambda t: t["pass"] / report.product, ".3f"),
     )  # fmt: skip
     t = times["uniform"]
-    report.text(f"""A pass costs {t["pass"] / t["gap pass"]:.2f} times a gap pass as the solver
-        makes it, and {t["pass"] / t["sweep"]:.2f} times the bare sweep.""")
+    report.text(f"""With uniform sampling a pass takes {t["pass"] / t["gap pass"]:.2f} times the
+        time of a gap pass, and {t["pass"] / t["sweep"]:.2f} times that of a sweep.""")
 
 
 def duals(report, options):
     limit = start(options)
-    report.section("Dual values after a number of passes")
+    report.section("Dual values by number of passes")
     report.text("""Raw Hamming loss, lam = 1/n, no start and end weights, every pass in a fresh
-        random order, no gap pass on the way; medians over random orders. The reference values are
-        those of an independent implementation of BCFW on the same words.""")
+        random order, no intermediate gap passes; medians over random orders. The reference is an
+        independent implementation of BCFW on the same words.""")
     found = {}
     for n_passes, expected in DUALS.items():
         runs = [in_child(permuted_passes, limit, n_passes, k) for k in range(options.repeat)]
@@ -198,7 +199,7 @@ def duals(report, options):
         ("certified gap", "gap", ".3f"),
     )
     report.goals(*(
-        (f"distance of the dual value after {n_passes} passes", abs(r["dual"] - r["reference"]),
+        (f"difference to the reference after {n_passes} passes", abs(r["dual"] - r["reference"]),
          0.005, "<=")
         for n_passes, r in found.items()
     ))  # fmt: skip
@@ -230,8 +231,8 @@ def setting(loss, lam, report, options):
     every = [run for runs in results.values() for run in runs]
     optimum = max(max(run["dual"]) for run in every if run["dual"])
     best_primal = min(min(run["primal"]) for run in every)
-    report.text(f"""The optimum lies between {optimum:.5g} and {best_primal:.5g}. Duality gap after
-        so many effective passes, and effective passes and CPU seconds to 1 %:""")
+    report.text(f"""The optimum is between {optimum:.5g} and {best_primal:.5g}. Duality gap by
+        number of effective passes, and effective passes and CPU seconds to 1 %:""")
     report_gaps(report, results, optimum)
     report_errors(report, results)
     where_it_loses(report, results)
@@ -259,7 +260,8 @@ def report_gaps(report, results, optimum):
             for name, runs in certified.items()
         ],
     )  # fmt: skip
-    report.text("Primal suboptimality; passes and CPU seconds of the run; peak memory:")
+    report.text("Primal suboptimality by number of effective passes; passes, CPU seconds and peak "
+                "memory of the run:")  # fmt: skip
     report.table(
         [*header, "passes", "s", "MB"],
         [
@@ -274,9 +276,9 @@ def report_gaps(report, results, optimum):
 
 
 def report_errors(report, results):
-    report.text(f"""Wrong letters in the test words, in percent: after {EARLY} passes, with the last
-        and with averaged weights, and with the weights at the end of the run (last weights for
-        Frank-Wolfe, averaged for the other two):""")
+    report.text(f"""Letter errors on the test words, in percent: after {EARLY} passes, with the last
+        and with averaged weights, and at the end of the run (last weights for Frank-Wolfe, averaged
+        weights for the other two):""")
     report.records(
         "method",
         results,
@@ -292,11 +294,11 @@ def where_it_loses(report, results):
     ends = {m: _median(r, "error at the end") for m, r in results.items()}
     early, late = min(averaged, key=averaged.get), min(ends, key=ends.get)
     ours = min(METHODS, key=averaged.get)
-    reached = f"not to 1 % came {', '.join(short)}" if short else "all eight came to 1 %"
+    reached = f"gap above 1 % at the end: {', '.join(short)}" if short else "all eight reach 1 %"
     title = report.blocks[0]["section"]
-    report.loses(f"""{title}: {reached}. Best on the test words after {EARLY} averaged passes is
-        {early} ({averaged[early]:.2f} %; of the eight {ours}, {averaged[ours]:.2f} %), at the end
-        of the runs {late} ({ends[late]:.2f} %).""")
+    report.loses(f"""{title}: {reached}. Lowest test error after {EARLY} averaged passes:
+        {early} ({averaged[early]:.2f} %; of the eight {ours}, {averaged[ours]:.2f} %); at the end
+        of the runs: {late} ({ends[late]:.2f} %).""")
 
 
 def _median(runs, what):
@@ -306,7 +308,7 @@ def _median(runs, what):
 
 
 def _at(runs, effective, value):
-    """Cell of the values at the last certificates within so many effective passes."""
+    """Cell of the values at the last certificates within a number of effective passes."""
     values = []
     for run in runs:
         positions = run["effective"]
@@ -333,10 +335,10 @@ def _to_relative_gap(runs):
 
 
 def report_calls(report, limit, loss, lam, options):
-    report.text(f"""Oracle calls until ``StructuredSVM(tol=...)`` stops by itself, with tol 1 % of
-        the objective; medians over {options.repeat} random states. The last row is the solver
-        "cached", whose rarer gap passes and larger choice of cached corners were found on these
-        words: the goal judges the row before, which has no such settings.""")
+    report.text(f"""Oracle calls until ``StructuredSVM`` stops, with ``tol`` of 1 % of the
+        objective; medians over {options.repeat} random states. The settings of the solver
+        "cached" (rarer gap passes, more cached vertices) were tuned on these words. The goal
+        therefore uses the row before it, which has no such settings.""")
     rows, calls = [], {}
     for name in CALLERS:
         budget = RELATIVE_GAP, 100 if options.quick else 2000
@@ -346,12 +348,12 @@ def report_calls(report, limit, loss, lam, options):
         ]
         r = medians(runs)
         calls[name] = r["calls"] if all(run["converged"] for run in runs) else None
-        ended = "gap reached" if calls[name] is not None else "budget ended: a lower bound"
+        ended = "gap reached" if calls[name] is not None else "max_iter reached: a lower bound"
         rows.append([name, shown(r["calls"], ".1f"), shown(r["passes"], ".0f"), ended])
     report.table(["solver", "calls/n", "passes", "end"], rows)
     uniform, cached = calls[CALLERS[0]], calls[CALLERS[1]]
     share = None if None in (uniform, cached) else cached / uniform
-    report.goals((f"calls with a cache over uniform bcfw, {LOSSES[loss]}", share, 1 / 3, "<="))
+    report.goals((f"calls, cache / uniform bcfw, {LOSSES[loss]}", share, 1 / 3, "<="))
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Handwritten words as graphs: what edges between letters that are further apart are worth."""
+"""Handwritten words as graphs: effect of edges between letters that are further apart."""
 
 import numpy as np
 from _report import Repeats, in_child, main, medians, quietly, shown, timed
@@ -10,30 +10,29 @@ VALUES = (0.02, 0.06, 0.2, 0.6, 2.0)
 TRIED = 800  # words that C is chosen on; a quarter of them judges
 MOST_PASSES = 100
 ABOUT = """
-The OCR letters of Kassel and Taskar, the first half of the words for training (3,438) and the
-second for the test, as graphs whose nodes are letters and whose edges are of several kinds: to
-the next letter, and by skips to the second next and the third next. Each kind has a table of its
-own with a score for each pair of letters. A word with edges to the next letter is a chain, which
-``ChainModel`` answers by Viterbi's algorithm; with skips it has cycles, which ``GraphModel``
-answers exactly by elimination.
+Words of the OCR letters of Kassel and Taskar as graphs of letters. The first half of the words
+(3,438) is for training and the second for the test. Edges connect letters with the next letter and,
+by skips, with the second and third next. Each kind of edge has its own table of scores of letter
+pairs. Words with edges to the next letter are chains, for which ``ChainModel`` uses Viterbi's
+algorithm. Words with skips have cycles, for which ``GraphModel`` uses exact elimination.
 
-Defaults, and C from the same five values for all, by the wrong letters in a quarter of 800
-training words. Medians over the random order of the samples.
+Rows are fits with defaults, and fits with C chosen from the same five values by the letter error on
+a quarter of 800 training words. Numbers are medians over random orders of the samples.
 """
 CONTENDERS = {
-    "letters alone": (0, "graph"), "chain": (1, "chain"), "graph, next": (1, "graph"),
+    "no edges": (0, "graph"), "chain": (1, "chain"), "graph, next": (1, "graph"),
     "graph, next two": (2, "graph"), "graph, next three": (3, "graph"),
 }  # fmt: skip
 QUICK = "chain", "graph, next", "graph, next two"
 
 
 def words():
-    """Words and letters to learn from, and those of the test."""
+    """Training words and letters, and test words and letters."""
     return load_ocr_letters(split="half", return_X_y=True)
 
 
 def graph(x, reach):
-    """The letters of a word, and edges to so many following ones, one kind for each distance."""
+    """The letters of a word, and edges to ``reach`` following ones, one kind per distance."""
     n = len(x)
     kinds = [
         np.stack([np.arange(max(n - skip, 0)), np.arange(min(skip, n), n)], axis=1)
@@ -88,9 +87,9 @@ def measure(name, n_words, C, seed):
 def skips(report, options):
     n_words, values = (60, VALUES[2:3]) if options.quick else (None, VALUES)
     in_child(words)  # skips at once when there are no data
-    report.section("Edges to the letters that follow")
-    report.text("""Wrong letters in the test words, the duality gap of the fit in percent of its
-        objective, CPU seconds of the fit, and CPU milliseconds of an answer.""")
+    report.section("Edges to following letters")
+    report.text("""Letter error on the test words, duality gap in percent of the objective, CPU
+        seconds of the fit, and CPU milliseconds per prediction.""")
     rows, errors = [], {}
     contenders = QUICK if options.quick else CONTENDERS
     for name in contenders:
@@ -100,7 +99,7 @@ def skips(report, options):
             errors[name, kind] = [run["error"] for run in runs]
             styles = {"error": ".2f", "C": ".2g", "gap": ".1f", "fit": ".1f", "answer": ".2f"}
             rows.append([name, kind, *(shown(found[k], style) for k, style in styles.items())])
-    report.table(["model", "C is", "wrong, %", "C", "gap, %", "fit, s", "answer, ms"], rows)
+    report.table(["model", "settings", "error, %", "C", "gap, %", "fit, s", "predict, ms"], rows)
 
     def lead(kind, ahead, behind):
         pairs = zip(errors[ahead, kind], errors[behind, kind])
@@ -108,14 +107,15 @@ def skips(report, options):
 
     reaching = "graph, next two"
     report.goals(
-        ("points that skips gain over the chain, tuned", lead("tuned", reaching, "chain"), 1, ">="),
-        ("the same with defaults", lead("defaults", reaching, "chain"), 1, ">="),
-        ("points that the graph loses to the chain, tuned", lead("tuned", "chain", "graph, next"),
-         0.5, "<="),
+        ("gain of skips over the chain, points, tuned", lead("tuned", reaching, "chain"), 1, ">="),
+        ("gain of skips over the chain, points, defaults", lead("defaults", reaching, "chain"),
+         1, ">="),
+        ("error of the graph minus the chain, points, tuned",
+         lead("tuned", "chain", "graph, next"), 0.5, "<="),
     )  # fmt: skip
     best = min(contenders, key=lambda name: sorted(errors[name, "tuned"])[options.repeat // 2])
     if not best.startswith("graph"):
-        report.loses(f"Graphs have more wrong letters than the words as {best}, all tuned.")
+        report.loses(f"Tuned graphs have a larger letter error than {best}.")
     report.keep(errors={f"{name}, {kind}": runs for (name, kind), runs in errors.items()})
 
 

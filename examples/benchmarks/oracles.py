@@ -13,11 +13,11 @@ from sklearn_fw.inference import BranchAndBound, PairwiseScores, resolve_oracle
 from sklearn_fw.random_fields import TRBPMarginals, TRWMarginals
 
 ABOUT = """
-What single calls of the oracles cost and how good their answers are, and what the oracle and the
-settings of ``TRWMarginals`` change. All random fields are made here, with ``random_state`` 0 and
-more, so that the numbers can be repeated without any file.
+Cost and quality of single calls of MAP solvers (oracles), and the effect of the oracle and of other
+settings on ``TRWMarginals``. All random fields are generated with ``random_state`` 0, 1, ..., so
+that the numbers can be reproduced without data files.
 """
-FAST, MANY = 0.5, 9  # calls below so many seconds are repeated so many times, others three times
+FAST, MANY = 0.5, 9  # calls below FAST seconds are repeated MANY times, others three times
 NAMES = (
     "elimination", "graph_cut", "branch_and_bound", "milp", "trws", "qpbo", "lp", "icm", "ils",
     "approx",
@@ -26,7 +26,8 @@ PROBLEMS = {
     "spin glass": '``make_ising("grid", (10, 10), coupling=4)``, couplings up to 4',
     "five states": "the same grid with five states, all scores standard normal",
     "clique": '``make_ising("clique", 30)``, couplings up to 1',
-    "attractive": '``make_ising("grid", (100, 100), coupling=1, attractive=True)``',
+    "attractive": '``make_ising("grid", (100, 100), coupling=1, attractive=True)``, couplings '
+    "from 0 to 1",
 }
 N_GRIDS = 10
 WEAK, STRONG = 1.0, 4.0
@@ -82,11 +83,12 @@ def measure_calls(name):
 
 
 def calls(report, options):
-    report.section("One call of an oracle")
-    report.text(f"""CPU milliseconds of one call (medians of {MANY}, of three where a call takes
-        more than {FAST:g} s), how far the score of the labels is below the best one, and how far
-        the bound is above it; 0 where exact, -- where there is no bound. Left out are oracles that
-        refuse the problem: too wide a graph, more than two states, edges that do not attract.""")
+    report.section("Single oracle calls")
+    report.text(f"""CPU milliseconds of one call (medians of {MANY} calls, of three where a call
+        takes more than {FAST:g} s). "Below" is the distance of the score from the best score of all
+        oracles, "bound" the distance of the upper bound from it; 0 is exact, "--" means no bound.
+        Oracles that do not support the problem are left out: they require graphs of small width,
+        two states, or attractive edges.""")
     report.bullets(*(f"{name}: {text}." for name, text in PROBLEMS.items()))
     rows, bars = [], {}
     for name in list(PROBLEMS)[: 1 if options.quick else None]:
@@ -103,7 +105,7 @@ def calls(report, options):
             ])  # fmt: skip
             bars.setdefault(name, {})[oracle] = answer["ms"]
     report.table(["problem, oracle", "ms", "below", "bound"], rows)
-    report.bars("One call of an oracle", "CPU milliseconds", bars, log=True)
+    report.bars("Single oracle calls", "CPU milliseconds", bars, log=True)
 
 
 def rounded(difference):
@@ -179,7 +181,8 @@ def bounds(report, options):
     found = many(by_oracle, ORACLES, (5, 5), STRONG, N_GRIDS, options)
     report.section("TRWMarginals by oracle")
     report.text(f"""Means over {N_GRIDS} grids of 5 x 5 spins with couplings up to {STRONG:g}:
-        certified upper bound minus log Z, log Z minus the lower bound, error of the marginals.""")
+        certified upper bound minus log Z, log Z minus the lower bound, and mean absolute error of
+        the marginals.""")
     report.records(
         "oracle", found, ("bound above", above, ".2f"), ("bound below", below, ".2f"),
         ("error", error, ".3f"),
@@ -190,7 +193,7 @@ def settings(report, options):
     found = many(by_setting, SETTINGS, (5, 5), STRONG, N_GRIDS, options)
     report.section("Settings of TRWMarginals")
     report.text(f"""Means over the same {N_GRIDS} grids, with ``oracle="elimination"``: oracle
-        calls, certified upper bound minus log Z, error of the marginals.""")
+        calls, certified upper bound minus log Z, and mean absolute error of the marginals.""")
     report.records(
         "setting", found, ("calls", lambda rows: mean(rows, "calls"), ".0f"),
         ("bound above", above, ".2f"), ("error", error, ".3f"),
@@ -202,9 +205,10 @@ def estimators(report, options):
     found = {t: many(by_class, CLASSES, (6, 6), t, n, options) for t, n in sizes.items()}
     report.section("Estimators of marginals")
     report.text(f"""Means over {sizes[WEAK]} grids of 6 x 6 spins with couplings up to {WEAK:g}, and
-        over {sizes[STRONG]} with couplings up to {STRONG:g}: error of the marginals, upper bound
-        minus log Z, log Z minus the lower bound, and runs that converged. All settings are defaults
-        but ``oracle="elimination"`` of TRWMarginals, which searches where it could sum.""")
+        over {sizes[STRONG]} with couplings up to {STRONG:g}: mean absolute error of the marginals,
+        upper bound minus log Z, log Z minus the lower bound, and number of runs that converged. All
+        settings are defaults, except ``oracle="elimination"`` of TRWMarginals, which forces
+        optimization on graphs that allow exact sums.""")
     report.records(
         "couplings, estimator",
         {f"{t:g}, {name}": rows for t, of in found.items() for name, rows in of.items()},
@@ -216,10 +220,10 @@ def estimators(report, options):
     for t, name in best.items():
         if name != "TRWMarginals":
             ours, theirs = (mean(found[t][who], "error") for who in ("TRWMarginals", name))
-            report.loses(f"With couplings up to {t:g} the marginals of {name} are off by "
-                         f"{theirs:.3f}, those of TRWMarginals by {ours:.3f}.")  # fmt: skip
+            report.loses(f"With couplings up to {t:g} the mean error of the marginals of {name} is "
+                         f"{theirs:.3f}, that of TRWMarginals {ours:.3f}.")  # fmt: skip
 
 
 if __name__ == "__main__":
     parts = {"calls": calls, "bounds": bounds, "settings": settings, "estimators": estimators}
-    raise SystemExit(main("oracles", "Oracles, and settings of TRWMarginals", ABOUT, parts))
+    raise SystemExit(main("oracles", "Oracles and settings of TRWMarginals", ABOUT, parts))

@@ -16,14 +16,14 @@ from sklearn_fw.pac_bayes import (
 )
 
 ABOUT = """
-Bounds of Bayesian linear regression in the setting of Germain, Bach, Lacoste and Lacoste-Julien
-(NIPS 2016, figure 1): 20 normal features, coefficients of norm 1/2, noise of variance 1/9, a
-likelihood of variance 2 and a prior of variance 0.01. Published bounds are computed as published,
-with the loss unclipped; the last column is the guarantee with the exact moment.
+PAC-Bayes bounds of Bayesian linear regression in the setting of Germain, Bach, Lacoste and
+Lacoste-Julien (NIPS 2016, figure 1): 20 normal features, coefficients of norm 1/2, noise of
+variance 1/9, a likelihood of variance 2 and a prior of variance 0.01. Published bounds use the
+unclipped loss, as published; the last column is the valid bound with the exact moment.
 """
 MODEL = {"noise_variance": 2.0, "prior_variance": 0.01}
 TRUTH = {"x_variance": 1.0, "w_norm2": 0.25, "noise_true": 1 / 9}
-# L, test risk, KL, B6, B5, B2, B8 as computed when the program was planned; by n.
+# L, test risk, KL, B6, B5, B2, B8 of a prototype; by n.
 PLANNED = {
     695: (1.305, 1.309, 14.3, 2.133, 5.830, 1.887, 1.471),
     7847: (1.294, 1.295, 39.1, 1.821, 5.800, 1.818, 1.441),
@@ -68,7 +68,7 @@ def bounds(report, options):
     rows = in_child(curve, sizes)
     report.section("Bounds of the published setting")
     report.table(
-        ["n", "risk on the data", "risk", "KL", "Hoeffding, sqrt(n)", "Hoeffding, n", "Catoni",
+        ["n", "empirical risk", "risk", "KL", "Hoeffding, sqrt(n)", "Hoeffding, n", "Catoni",
          "sub-gamma (no guarantee)", "exact"],
         [[shown(row[0], "d"), *(shown(v, ".3f") for v in row[1:])] for row in rows],
     )  # fmt: skip
@@ -78,7 +78,7 @@ def bounds(report, options):
         for k, (v, w) in enumerate(zip(row[1:], PLANNED.get(row[0], ())))
         if k != 2  # nats, of which draws move the first digit
     ]
-    report.goals(("largest distance from the planned values", max(far), 0.01, "<="))
+    report.goals(("largest difference to the prototype", max(far), 0.01, "<="))
 
 
 def count(n, n_repeats):
@@ -96,12 +96,12 @@ def count(n, n_repeats):
 def failures(report, options):
     n_repeats = 50 if options.quick else 500
     found = [(n, *in_child(count, n, n_repeats)) for n in (20, 100)]
-    report.section("Share of data sets where the bound fails")
+    report.section("Failure rate of the bound")
     report.table(
-        ["n", "share", "median distance from the risk"],
+        ["n", "failure rate", "median of bound - risk"],
         [[shown(n, "d"), shown(share, ".3f"), shown(gap, ".3f")] for n, share, gap in found],
     )
-    report.goals(("share of failures", max(share for _, share, _ in found), 0.05, "<="))
+    report.goals(("failure rate", max(share for _, share, _ in found), 0.05, "<="))
 
 
 def judge_diabetes():
@@ -123,14 +123,14 @@ def judge_diabetes():
 
 def diabetes(report, options):
     ours, other = in_child(judge_diabetes)
-    report.section("Diabetes")
+    report.section("Held-out likelihood on diabetes")
     report.table(
         ["method", "negative log-likelihood of held-out targets"],
         [["PACBayesModelSelector", shown(ours, ".4f")], ["BayesianRidge", shown(other, ".4f")]],
     )
-    report.goals(("negative log-likelihood over that of BayesianRidge", ours, other + 0.01, "<="))
+    report.goals(("negative log-likelihood, limit: BayesianRidge + 0.01", ours, other + 0.01, "<="))
     if ours > other:
-        report.loses("diabetes: the held-out likelihood of BayesianRidge")
+        report.loses("Diabetes: BayesianRidge has a larger held-out likelihood.")
 
 
 def choose_degrees(n_seeds):
@@ -148,14 +148,15 @@ def choose_degrees(n_seeds):
 
 def degrees(report, options):
     shares = in_child(choose_degrees, 30 if options.quick else 300)
-    report.section("Degree of a polynomial for fifteen points of a sine")
+    report.section("Choice of the degree of a polynomial")
+    report.text("Fraction of data sets, of fifteen noisy points of a sine, by chosen degree.")
     report.table(
-        ["degree", "share of the data sets that take it"],
+        ["degree", "fraction of data sets"],
         [[shown(k + 1, "d"), shown(share, ".2f")] for k, share in enumerate(shares)],
     )
-    report.goals(("share of degree 3", shares[2], 0.6, ">="))
+    report.goals(("fraction of degree 3", shares[2], 0.6, ">="))
 
 
 if __name__ == "__main__":
     parts = {"bounds": bounds, "failures": failures, "diabetes": diabetes, "degrees": degrees}
-    raise SystemExit(main("pac_bayes", "Bounds on the risk", ABOUT, parts))
+    raise SystemExit(main("pac_bayes", "PAC-Bayes bounds on the risk", ABOUT, parts))

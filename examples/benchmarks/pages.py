@@ -1,4 +1,4 @@
-"""All pages of benchmarks, made anew from their result files; nothing is measured."""
+"""Generate all pages of benchmarks from their result files; nothing is measured."""
 
 import argparse
 
@@ -7,7 +7,7 @@ from _results import DOCS, names, outdated, read_result
 
 
 def main():
-    """Say which pages and parts are not up to date; with --write make all pages."""
+    """List pages and parts that are not up to date; with --write make all pages."""
     parser = argparse.ArgumentParser(prog="dev.py bench pages", description=__doc__)
     parser.add_argument("--write", action="store_true", help="make all pages and their figures")
     options = parser.parse_args()

@@ -14,15 +14,15 @@ from sklearn_fw._kernels.structured.block_rules import CALLS
 from sklearn_fw.structured import ChainModel, StructuredSVMCV
 
 ABOUT = """
-One run for all C against a grid. The path is certified to ``eps`` (in units of the task loss, whose
-largest value is 1) for every C between ``C_min`` and ``C_max``; the grid has 31 points between the
-same ends, each solved to the gap ``eps`` by the same solver from the dual variables of the point
-before, with the data set up once, and says nothing about the C between its points. Below, the
-choice of C: five folds along paths, against five folds of a grid search over 8 values.
+Cost of one regularization path for all C, compared with a grid. The path is certified to ``eps``
+(in units of the task loss, whose largest value is 1) for every C between ``C_min`` and ``C_max``.
+The grid has 31 points between the same ends. The same solver solves each to the gap ``eps``, warm
+started from the point before, with one setup of the data; values of C between the points have no
+certificate. The second part compares the choice of C by five folds along paths with a five-fold
+grid search over 8 values.
 
-Seconds are CPU seconds of one thread after compilation, medians of repeated runs; calls are oracle
-calls per training sample. Scores are one minus the mean share of wrong labels on data that no
-fit has seen.
+Seconds are CPU seconds on one thread after compilation, medians of repeated runs. Calls are oracle
+calls per training sample. Scores are one minus the mean fraction of wrong labels on held-out data.
 """
 EPS = (0.1, 0.02)
 C_MIN, C_MAX = 1e-4, 10.0
@@ -129,11 +129,11 @@ def paths(report, options):
         (name, eps): in_child(race_path, name, eps, options.quick, options.repeat)
         for name in SETS for eps in EPS
     }  # fmt: skip
-    report.section("Path and grid")
-    report.text(f"""C from {C_MIN:g} to {C_MAX:g}; solver ``bcpfw`` everywhere. The path may end
-        before ``C_max``, where the mean hinge loss is below ``eps`` and larger C change nothing.
-        *score* is ``score_path`` on the training data, one score per breakpoint; *heuristic* trusts
-        the last known gaps and guarantees nothing.""")
+    report.section("Regularization path compared with a grid")
+    report.text(f"""C from {C_MIN:g} to {C_MAX:g}; all runs use the solver ``bcpfw``. The path may
+        end before ``C_max``, where the mean hinge loss is below ``eps`` and larger C have no
+        effect. *score* is ``score_path`` on the training data, one score per breakpoint.
+        *heuristic* relies on the last known gaps and has no certificate.""")
     report.records(
         "data, eps", {f"{name}, {eps:g}": race for (name, eps), race in races.items()},
         ("grid: calls", "grid calls"), ("s", "grid s"), ("path: points", "points"),
@@ -150,13 +150,13 @@ def paths(report, options):
         ("path / grid at eps = 0.1, largest", worst(0.1, "s", "grid s"), 1.0, "<="),
         ("score_path / path, largest", max(worst(eps, "score s", "s") for eps in EPS), 1.0, "<="),
     )
-    dearer = [
+    slower = [
         f"{name} with eps = {eps:g} ({race['s'] / race['grid s']:.2g} times)"
         for (name, eps), race in races.items() if race["s"] > race["grid s"]
     ]  # fmt: skip
-    if dearer:
-        report.loses(f"""A path to the end costs more than the grid of {N_GRID} points on
-            {", ".join(dearer)}.""")
+    if slower:
+        report.loses(f"""The path takes longer than the grid of {N_GRID} points on
+            {", ".join(slower)}.""")
     report.bars(
         f"One certified path and a grid of {N_GRID} values of C", "CPU seconds",
         {
@@ -171,11 +171,11 @@ def search(report, options):
     searches = {
         name: in_child(race_search, name, options.quick, options.repeat) for name in SETS
     }  # fmt: skip
-    report.section("Choosing C by cross-validation")
+    report.section("Choice of C by cross-validation")
     report.text(f"""Five folds and a fit on all data. ``GridSearchCV`` fits {N_SEARCH} values of C
-        from {C_MIN:g} to {C_MAX:g}, each to the default ``tol`` or 200 passes; ``StructuredSVMCV``
-        follows a path with the default ``eps`` in each fold, between the same ends, and judges 30
-        values.""")
+        from {C_MIN:g} to {C_MAX:g}, each to the default ``tol`` or 200 passes. ``StructuredSVMCV``
+        computes a path with the default ``eps`` in each fold, between the same ends, and evaluates
+        30 values.""")
     report.records(
         "data",
         searches,
@@ -190,15 +190,15 @@ def search(report, options):
     largest = max(race["path s"] / race["grid s"] for race in searches.values())
     gain = statistics.mean(r["path score"] - r["grid score"] for r in searches.values())
     report.goals(
-        ("search along paths / grid search, largest", largest, 0.5, "<="),
-        ("mean gain in points of the search along paths", 100 * gain, -0.5, ">="),
+        ("path search / grid search, CPU s, largest", largest, 0.5, "<="),
+        ("mean gain of the path search, points", 100 * gain, -0.5, ">="),
     )
     behind = [
         f"{name} ({100 * (race['grid score'] - race['path score']):.2g} points)"
         for name, race in searches.items() if race["path score"] < race["grid score"]
     ]  # fmt: skip
     if behind:
-        report.loses(f"The search along paths scores less than the grid on {', '.join(behind)}.")
+        report.loses(f"The path search has lower scores than the grid on {', '.join(behind)}.")
 
 
 if __name__ == "__main__":

@@ -19,21 +19,21 @@ from sklearn_fw.structured import LatentStructuredSVM, MultilabelModel
 
 PEER = "PYSTRUCT_PYTHON"
 LIMIT = 3600  # seconds that the peer has for a script
-SLACK = 0.005  # of a share of right nodes: one of two hundred
+SLACK = 0.005  # of a fraction of correct nodes
 ABOUT = """
-Problems of the example scripts of pystruct 0.3.2 (A. Mueller and S. Behnke, JMLR 15, 2014), drawn
-anew or read from the same public data. pystruct runs the learner, model, C and tolerance of the
-script, this package ``StructuredSVM`` or ``LatentStructuredSVM``: once with defaults, once with the
-script's C. pystruct does not install any more; where the environment variable ``PYSTRUCT_PYTHON``
-names an interpreter that has it (built from its source distribution, with AD3 in place of QPBO,
-whose source is not served any more), its side is measured too.
+Problems of the example scripts of pystruct 0.3.2 (A. Mueller and S. Behnke, JMLR 15, 2014),
+generated again or read from the same public data. pystruct uses the learner, model, C and tolerance
+of the script. This package uses ``StructuredSVM`` or ``LatentStructuredSVM``, with defaults and
+with the script's C. pystruct does not install with current dependencies. It is measured where the
+environment variable ``PYSTRUCT_PYTHON`` is the path of an interpreter with pystruct, built from its
+source distribution, with AD3 instead of QPBO, whose source is no longer available.
 
-Scores are shares of right nodes, on the training set where the script judges itself there. Seconds
-are those of the CPU in ``fit``, once all loops are compiled.
+Scores are fractions of correct nodes, on the training set where the script also evaluates on it.
+Seconds are CPU seconds of ``fit`` after compilation.
 
-Scripts that time learners or draw their curves are pages of their own, :doc:`multiclass` and
-:doc:`ocr`. The one on Pascal VOC needs features that are not served any more; :doc:`horses` stands
-for it.
+Scripts that time learners or draw learning curves have separate pages, :doc:`multiclass` and
+:doc:`ocr`. The script on Pascal VOC needs features that are no longer available; :doc:`horses`
+replaces it.
 """
 
 
@@ -156,37 +156,40 @@ def learning(report, options):
             same.append((with_C[0] - score, script))
     report.section("Learning")
     report.table(
-        ["script", "pystruct", "ours, defaults", "ours, same C", "pystruct, s", "defaults, s",
-         "same C, s"],
+        ["script", "pystruct", "defaults", "same C", "pystruct, s", "defaults, s", "same C, s"],
         rows,
     )  # fmt: skip
     report.goals(
-        ("least lead in score, defaults", min(defaults, default=(None,))[0], -SLACK, ">="),
-        ("least lead in score, same C", min(same, default=(None,))[0], -SLACK, ">="),
+        (
+            "score minus pystruct, defaults, smallest",
+            min(defaults, default=(None,))[0],
+            -SLACK,
+            ">=",
+        ),
+        ("score minus pystruct, same C, smallest", min(same, default=(None,))[0], -SLACK, ">="),
     )
     behind = [script for difference, script in defaults if difference < 0]
     report.loses(
-        f"Defaults score less than pystruct with the C of its script on {', '.join(behind)}."
+        f"Defaults have lower scores than pystruct with the script's C on {', '.join(behind)}."
         if behind
-        else "No script's score stays below that of pystruct."
+        else "Defaults have a lower score than pystruct on no measured script."
     )
 
 
 def inference(report, options):
     rows = in_child(inference_rows, options.quick, options.repeat)
     report.section("Inference")
-    report.text("""``plot_potts_model``: the score of the labels that each method finds on a grid of
-        20 x 20 cells with five states, a bound on all of them where there is one, and CPU
-        seconds.""")
+    report.text("""``plot_potts_model``: score of the labels of each method on a grid of 20 x 20
+        cells with five states, upper bound if available, and CPU seconds.""")
     report.table(
         ["package", "method", "score", "bound", "seconds"],
         [[*row[:2], shown(row[2], ".4f"), shown(row[3], ".4f"), row[4]] for row in rows],
     )
     best = {who: max(row[2] for row in rows if row[0] == who) for who in {row[0] for row in rows}}
     ahead = best["sklearn_fw"] - best["pystruct"] if "pystruct" in best else None
-    report.goals(("best score less that of pystruct", ahead, -1e-9, ">="))
+    report.goals(("best score minus that of pystruct", ahead, -1e-9, ">="))
 
 
 PARTS = {"learning": learning, "inference": inference}
 if __name__ == "__main__":
-    sys.exit(main("pystruct_scripts", "pystruct's example scripts", ABOUT, PARTS))
+    sys.exit(main("pystruct_scripts", "Example scripts of pystruct", ABOUT, PARTS))

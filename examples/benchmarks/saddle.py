@@ -9,10 +9,9 @@ from _saddle_solvers import cuts, extragradient, solvers_compared
 from _saddle_sparse import sparse_digits, sparse_words
 
 ABOUT = """
-How fast are the saddle point methods, on problems where the truth or the figures of others are
-known: ``solve_saddle_point`` and ``solve_matrix_game``, the solvers "sp_fw" and "sp_bcfw" of
-``StructuredSVM``, which make sparse weights, and "extragradient"? And what do they cost beside
-block-coordinate Frank-Wolfe?
+Convergence of saddle point methods on problems with known solutions or published results:
+``solve_saddle_point``, the solvers "sp_fw" and "sp_bcfw" of ``StructuredSVM``, which produce sparse
+weights, and "extragradient". Their cost is compared with that of block-coordinate Frank-Wolfe.
 
 "Paper" is Gidel, Jebara and Lacoste-Julien (AISTATS 2017), or Taskar, Lacoste-Julien and Jordan
 (JMLR 2006) for extragradient; "independent" is another implementation of the same method.
@@ -23,4 +22,4 @@ PARTS = {
 }  # fmt: skip
 
 if __name__ == "__main__":
-    raise SystemExit(main("saddle", "Saddle points", ABOUT, PARTS))
+    raise SystemExit(main("saddle", "Saddle point solvers", ABOUT, PARTS))

@@ -1,4 +1,4 @@
-"""Scripts, steps in time, states and actions: what is found without labels, and how fast."""
+"""Scripts, steps in time, states and actions: accuracy without labels, and speed."""
 
 import gzip
 import json
@@ -16,16 +16,16 @@ from sklearn_fw.cluster._aligner import Alignment
 from sklearn_fw.datasets import make_ordered_videos, make_scripts, make_state_action_clips
 from sklearn_fw.metrics import localization_f1
 
-N_PROGRESSIVE = 5  # random orders of the progressive baseline, as many as it gets
+N_PROGRESSIVE = 5  # random orders of the progressive baseline
 RECIPES = "msa/ara_recipes.json.gz"
 ABOUT = """
-Common scripts of token sequences, steps of a task in feature series, and states of an object with
-the action that changes them. All data are generated but the recipes, where people linked each
-action of a recipe to one of another.
+Unsupervised methods for common scripts of token sequences, steps of a task in feature series, and
+states of an object with the action that changes them. All data are generated except the recipes,
+which have manual links between the actions of two recipes.
 
-Progressive alignment puts one sequence after the other into the template, in random order, exactly;
-its best of several orders counts. Pairwise alignment is that of Needleman and Wunsch, with the
-largest number of equal tokens and no costs of gaps.
+Progressive alignment adds one sequence after the other to the template by exact alignment, in
+random order; shown is the best of several orders. Pairwise alignment is that of Needleman and
+Wunsch: it maximizes the number of equal tokens, without gap costs.
 """
 
 
@@ -34,7 +34,7 @@ def seeds(options):
 
 
 def progressive(aligner, tokens, starts):
-    """The best objective of sequences that are put in one after the other."""
+    """The best objective of sequences that are added one after the other."""
     problem, best = Alignment(tokens, starts, aligner.cost_matrix_, aligner.n_slots_), np.inf
     rng = np.random.RandomState(0)
     for _ in range(N_PROGRESSIVE):
@@ -51,9 +51,10 @@ def progressive(aligner, tokens, starts):
 
 
 def alignment(report, options):
-    report.section("Scripts")
-    report.text("""Objective of 30 sequences with a hidden script of ten tokens, lower is better;
-        "planted" is that of the script with all other tokens alone. CPU seconds of one fit.""")
+    report.section("Sequence alignment on generated scripts")
+    report.text("""Objective on 30 sequences with a hidden script of ten tokens; smaller is better.
+        "Planted" is the objective of the true script with all other tokens in slots of their own.
+        CPU seconds of one fit.""")
     rows, excess, seconds = [], [], []
     for seed in seeds(options):
         data = make_scripts(random_state=seed)
@@ -72,9 +73,9 @@ def alignment(report, options):
             shown(progressive(aligner, tokens, starts), ".2f"), found,
             shown(seconds[-1], ".2f"),
         ])  # fmt: skip
-    report.table(["", "planted", "SequenceAligner", "progressive", "steps right", "s"], rows)
+    report.table(["", "planted", "SequenceAligner", "progressive", "correct steps", "s"], rows)
     report.goals(
-        ("objective above the planted one, largest", shown(max(excess), ".2f"), 0.2, "<="),
+        ("objective minus planted, largest", shown(max(excess), ".2f"), 0.2, "<="),
         ("seconds of a fit, median", shown(Repeats(seconds), ".2f"), 2.0, "<="),
     )
 
@@ -107,10 +108,10 @@ def in_slots(aligner):
 def recipes(report, options):
     with gzip.open(data_path(RECIPES), "rt", encoding="utf-8") as file:
         dishes = json.load(file)[: 2 if options.quick else None]
-    report.section("Recipes")
-    report.text("""Ten dishes of eleven recipes, links of the crowd as the truth. A token is the
-        text of an action in small letters. A link is found if both actions stand in one slot of
-        the template, or are matched; actions with different words cannot be.""")
+    report.section("Alignment of recipes")
+    report.text("""Ten dishes of eleven recipes; the targets are crowdsourced links. A token is the
+        text of an action in lower case. A predicted link is a pair of actions in one slot of the
+        template, or a matched pair. Actions with different words cannot be linked.""")
     counts = {"SequenceAligner": np.zeros(2), "pairwise": np.zeros(2)}
     n_true = 0
     for dish in dishes:
@@ -137,14 +138,14 @@ def recipes(report, options):
                      shown(scores[method], ".3f")])  # fmt: skip
     report.table(["", "precision", "recall", "F1"], rows)
     if scores["pairwise"] > scores["SequenceAligner"]:
-        report.loses("""On recipes pairwise alignment has the higher F1: it need not agree with
-            itself.""")
+        report.loses("""On recipes, pairwise alignment has a higher F1; its alignments need not be
+            consistent with each other.""")
 
 
 def videos(report, options):
-    report.section("Steps in time")
-    report.text("""F1 of the places of seven steps in 30 series, without labels; "uniform" spreads
-        the steps evenly. CPU seconds of one fit with windows.""")
+    report.section("Localization of ordered steps")
+    report.text("""F1 of the locations of seven steps in 30 series, without labels. "Uniform"
+        distributes the steps evenly. CPU seconds of one fit with windows.""")
     rows, least, seconds = [], [], []
     for seed in seeds(options):
         data = make_ordered_videos(random_state=seed)
@@ -158,17 +159,17 @@ def videos(report, options):
         seconds.append(clock.cpu)
         least.append(f1[2])
         rows.append([f"seed {seed}", *(shown(v, ".2f") for v in f1), shown(seconds[-1], ".2f")])
-    report.table(["", "uniform", "features alone", "with windows", "s"], rows)
+    report.table(["", "uniform", "features only", "with windows", "s"], rows)
     report.goals(
-        ("F1 with windows, least", shown(min(least), ".2f"), 0.8, ">="),
+        ("F1 with windows, smallest", shown(min(least), ".2f"), 0.8, ">="),
         ("seconds of a fit, median", shown(Repeats(seconds), ".2f"), 2.0, "<="),
     )
 
 
 def states(report, options):
-    report.section("States and actions")
-    report.text("""Precision of actions and of states in 30 clips, mean over clips; "apart" has no
-        coupling. CPU seconds of one joint fit.""")
+    report.section("Object states and actions")
+    report.text("""Precision of actions and of states in 30 clips, mean over clips. "Separate" fits
+        have no coupling. CPU seconds of one joint fit.""")
     rows, actions, ahead = [], [], []
     for seed in seeds(options):
         data, found, seconds = make_state_action_clips(random_state=seed), [], []
@@ -185,11 +186,11 @@ def states(report, options):
         ahead += [found[0] - found[2], found[1] - found[3]]
         rows.append([f"seed {seed}", *(shown(v, ".2f") for v in found), shown(seconds[0], ".2f")])
     report.table(
-        ["", "action, joint", "states, joint", "action, apart", "states, apart", "s"], rows
+        ["", "action, joint", "states, joint", "action, separate", "states, separate", "s"], rows
     )
     report.goals(
-        ("precision of actions, least", shown(min(actions), ".2f"), 0.8, ">="),
-        ("joint minus apart, least", shown(min(ahead), ".2f"), 0.0, ">="),
+        ("precision of actions, smallest", shown(min(actions), ".2f"), 0.8, ">="),
+        ("precision, joint minus separate, smallest", shown(min(ahead), ".2f"), 0.0, ">="),
     )
 
 

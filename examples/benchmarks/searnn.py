@@ -11,17 +11,16 @@ from _searnn_tasks import TASKS
 from sklearn_fw.seq2seq import LearningToSearch, Minibatches, RecurrentNetwork, SeaRNNTransducer
 
 ABOUT = """
-Recurrent networks trained by the cost of what they say (SeaRNN: Leblond, Alayrac, Osokin and
-Lacoste-Julien, 2017) beside the same networks trained by maximum likelihood: equal numbers of
-updates, batches, optimizers and sizes, learned roll-in and mixed roll-out, without a start by
-maximum likelihood. The weights are those that are best on held-out training pairs. The kind of
-text of the spelling part and its number of updates were settled after a look at test errors of
-seeds that are none of those shown.
+Recurrent networks trained by learning to search (SeaRNN: Leblond, Alayrac, Osokin and
+Lacoste-Julien, 2017), compared with the same networks trained by maximum likelihood. Numbers of
+updates, batches, optimizers and sizes are equal, with learned roll-in, mixed roll-out, and no
+pretraining by maximum likelihood. The weights are those with the best score on held-out training
+pairs. The text and the number of updates of the spelling part were chosen by test errors of other
+random seeds.
 
-The data are not those of the paper, apart from the letters, whose folds are drawn at random here:
-sentences of 20 newsgroups stand for its corpus, and networks for chunks are smaller. Budgets are
-those of minutes on one core, and five or ten tokens are tried per cell. So numbers of the paper
-are a comparison of orders, not of digits. CPU seconds are those of one core.
+The letters are those of the paper, with random folds. For spelling, sentences of 20 newsgroups
+replace its corpus. Budgets are minutes on one core, with five tokens per cell. Values of the paper
+are therefore comparable in order of magnitude only. CPU seconds are those of one core.
 """
 SEEDS = (6, 7, 8)  # budgets were settled on others
 LOSSES = ("mle", "ll", "llcas", "shl", "kl")
@@ -31,14 +30,14 @@ PAPER = {
     "letters": {"mle": 2.8, "ll": 1.9, "llcas": 1.9},
     "spelling": {"mle": 43.0, "ll": 37.3, "llcas": 37.1},
 }
-KL_SCALE = 30.0  # of costs that are shares of ten characters: a distribution that is not uniform
+KL_SCALE = 30.0  # of costs that are fractions of ten characters: a non-uniform distribution
 LETTERS = {
     "network": {"hidden_size": 128, "attention": None, "aligned": False, "bidirectional": False},
     "training": {"learning_rate": 0.002, "batch_size": 64},
     "search": {"n_tokens": 5},
     "max_iter": 1500,
 }
-MENDED_TEST = 2000  # texts of the test set
+CORRECTED_TEST = 2000  # texts of the test set
 SPELLING = {
     "network": {"hidden_size": 100},
     "training": {"learning_rate": 0.001, "batch_size": 64, "validation_fraction": 0.02},
@@ -97,7 +96,7 @@ def row(name, results, paper=None):
     ]  # fmt: skip
 
 
-HEADER = ["loss", "test error, %", "of the paper, %", "roll-outs per update", "CPU seconds"]
+HEADER = ["loss", "test error, %", "paper, %", "roll-outs per update", "CPU seconds"]
 
 
 def ratio(found, losses=("ll", "llcas")):
@@ -111,16 +110,16 @@ def letters_part(report, options):
     found = runs(options, LOSSES, LETTERS, letters)
     wide = LETTERS | {"network": {}}
     ours = runs(options, ["mle", "ll"], wide, letters)
-    report.section("Letters")
-    report.text(f"""Words of 16 x 8 pixels a letter, a tenth of them to be judged by; an encoder and
-        a decoder of {LETTERS["network"]["hidden_size"]} units without attention, Adam with
-        {LETTERS["training"]["learning_rate"]}, {LETTERS["max_iter"]} updates, five tokens per cell.
-        The last lines are the network that `SeaRNNTransducer` takes by itself, which sees each
-        letter when it names it.""")
+    report.section("Handwritten letters")
+    report.text(f"""Words of letters of 16 x 8 pixels, a tenth of them for the test. Encoder and
+        decoder have {LETTERS["network"]["hidden_size"]} units and no attention; Adam with learning
+        rate {LETTERS["training"]["learning_rate"]}, {LETTERS["max_iter"]} updates, five tokens per
+        cell. The last rows use the default network of ``SeaRNNTransducer``, whose decoder input
+        contains the aligned letter.""")
     rows = [row(name, found[name], PAPER["letters"].get(name)) for name in LOSSES]
     rows += [row(f"{name}, default network", ours[name]) for name in ours]
     report.table(HEADER, rows)
-    what = "letters: error of the better of ll and llcas over mle"
+    what = "letters: error, better of ll and llcas / mle"
     report.goals((what, ratio(found), GOOD, "<="))
 
 
@@ -128,15 +127,15 @@ def spelling_part(report, options):
     need_torch()
     p = 0.5  # of a character to be replaced
     found = runs(options, LOSSES, SPELLING, spelling, p)
-    report.section(f"Spelling, p = {p}")
-    report.text(f"""Sentences cut to ten characters out of {len(SYMBOLS)}, of which each is replaced
-        by any one with probability {p}; the same beginnings may occur in the training set and in
-        the {MENDED_TEST} texts of the test set. An encoder that reads both ways and a decoder with
-        attention, which sees the place that it writes, 100 units each. Adam with
+    report.section(f"Spelling correction, p = {p}")
+    report.text(f"""The first ten characters of sentences over {len(SYMBOLS)} symbols. Each is
+        replaced by a random symbol with probability {p}. Training set and the {CORRECTED_TEST} test
+        texts may share beginnings. The encoder is bidirectional; the decoder has attention and
+        aligned inputs; both have 100 units. Adam with learning rate
         {SPELLING["training"]["learning_rate"]}, {SPELLING["max_iter"]} updates, five tokens per
         cell.""")
     report.table(HEADER, [row(n, found[n], PAPER["spelling"].get(n)) for n in LOSSES])
-    report.goals((f"spelling, p = {p}: error of ll over mle", ratio(found, ["ll"]), SPELLED, "<="))
+    report.goals((f"spelling, p = {p}: error, ll / mle", ratio(found, ["ll"]), SPELLED, "<="))
 
 
 def defaults(report, options):
@@ -146,14 +145,14 @@ def defaults(report, options):
     found = {
         name: [in_child(fitted, name, task, 0, options.quick) for task in tasks] for name in names
     }
-    report.section("The first fit")
-    report.text("""Mean task loss on 500 test pairs in percent, after `SeaRNNTransducer().fit` to
-        1,000 pairs as it comes, and with one setting changed: Hamming's loss where outputs are as
-        long as inputs, and else the edit distance per token. Regret is what the default has above
-        the best of a column, in points.""")
+    report.section("Default settings")
+    report.text("""Mean task loss on 500 test pairs in percent, after ``SeaRNNTransducer().fit`` on
+        1,000 pairs with defaults, and with one setting changed. The loss is the Hamming loss for
+        outputs as long as inputs, and otherwise the edit distance per token. Regret is the
+        difference of the default to the best of a column, in points.""")
     errors = {name: [own["error"] for own in found[name]] for name in names}
     best = [min(column) for column in zip(*errors.values())]
-    regret = [own - least for own, least in zip(errors["as it comes"], best)]
+    regret = [own - least for own, least in zip(errors["defaults"], best)]
     means = [sum(abs(e - b) for e, b in zip(errors[name], best)) / len(best) for name in names]
     report.table(
         ["setting", *tasks, "mean regret"],
@@ -161,16 +160,16 @@ def defaults(report, options):
          for name, mean in zip(names, means)]
         + [["regret of the default", *(shown(r, ".2f") for r in regret), None]],
     )  # fmt: skip
-    own = found["as it comes"]
-    report.text("How the fits with nothing said went, on one core:")
+    own = found["defaults"]
+    report.text("Fits with defaults, on one core:")
     report.records(
-        "task", dict(zip(tasks, own)), ("updates", "updates", ".0f"), ("ended by", "end"),
+        "task", dict(zip(tasks, own)), ("updates", "updates", ".0f"), ("status", "end"),
         ("CPU seconds", "seconds", ".0f"),
     )  # fmt: skip
     first, second = sorted(zip(means, names))[:2]
-    report.loses(f"Least mean regret: {first[1]}, {first[0]:.2f} points; then {second[1]}, "
+    report.loses(f"Smallest mean regret: {first[1]}, {first[0]:.2f} points; then {second[1]}, "
                  f"{second[0]:.2f}.")  # fmt: skip
-    report.goals(("CPU seconds of the longest first fit", max(r["seconds"] for r in own), 120.0,
+    report.goals(("CPU seconds of the longest default fit", max(r["seconds"] for r in own), 120.0,
                   "<="))  # fmt: skip
 
 
@@ -206,7 +205,7 @@ def speed(report, options):
         )
         for name, search in ways.items() for attention in (None, "bilinear")
     }  # fmt: skip
-    report.section("Time of an update on two cores")
+    report.section("Seconds per update on two cores")
     report.table(
         ["roll-outs", "seconds", "seconds with attention"],
         [[name, *(shown(found[name, a], ".3f") for a in (None, "bilinear"))] for name in ways],

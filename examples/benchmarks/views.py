@@ -1,4 +1,4 @@
-"""Shared factors of two views: loadings found, beside classical methods and stacked views."""
+"""Shared factors of two views: loadings, compared with classical methods and stacked views."""
 
 import warnings
 from functools import partial
@@ -13,13 +13,13 @@ from sklearn_fw.decomposition import DiscreteICA, MultiViewCCA, joint_diagonaliz
 from sklearn_fw.metrics import multiview_l1_error
 
 ABOUT = """
-How well do moment estimators find the loadings of factors that two views share, and what do they
-cost, beside canonical correlation, partial least squares and factorizations of stacked views?
+Accuracy and cost of the loadings of factors that two views share, estimated from moments. The peers
+are canonical correlation, partial least squares and factorizations of stacked views.
 
-The error of loadings is the mean l1 distance of true and found columns in the best order, from 0 to
-1; smaller is better. Seconds are those of CPU of one fit, compilation excluded. All methods have
-their defaults, with the true number of shared factors; stacked methods get as many as the views
-have together, up to the number of columns, and their best columns count.
+The error of loadings is the mean l1 distance of true and estimated columns in the best order, from
+0 to 1; smaller is better. Seconds are CPU seconds of one fit, without compilation. All methods use
+defaults and the true number of shared factors. Stacked methods use the total number of factors of
+both views, up to the number of columns, and are evaluated by their best columns.
 """
 SIZES = (500, 1000, 2000, 5000, 10_000)
 N_SEEDS = 5
@@ -100,7 +100,7 @@ def stacked_topics(X, y, size):
 
 
 def stacked_jade(X, y, size):
-    """Fourth cumulants of whitened data, diagonalised together (Cardoso, Souloumiac, 1993)."""
+    """Fourth cumulants of whitened data, diagonalized together (Cardoso, Souloumiac, 1993)."""
     Z = np.hstack([X, y])
     left, values, right = np.linalg.svd(Z - Z.mean(axis=0), full_matrices=False)
     size = min(size, int(np.sum(values > 1e-10 * values[0])))
@@ -166,7 +166,7 @@ def one_table(report, name, sizes, n_seeds):
     kind, settings = PROBLEMS[name]
     results = {n: in_child(errors_of, kind, n, settings, n_seeds) for n in sizes}
     names = list(results[sizes[0]])
-    report.text(f"{name[0].upper()}{name[1:]}, mean errors by number of samples:")
+    report.text(f"{name[0].upper()}{name[1:]}, mean error of loadings by number of samples:")
     rows = [[n, *(shown(mean(results[n][c][0]), ".3f") for c in names)] for n in sizes]
     report.table(["samples", *names], rows)
     last = sizes[-1]
@@ -187,14 +187,14 @@ def one_table(report, name, sizes, n_seeds):
         and other < mean(results[last][OURS][0])
     ]  # fmt: skip
     if ahead:
-        report.loses(f"{name}, {last} samples: {', '.join(ahead)} found better loadings.")
+        report.loses(f"{name}, {last} samples: smaller error of {', '.join(ahead)}.")
 
 
 def part_of(kind):
     def part(report, options):
         report.section(kind.capitalize())
-        report.text(f"""{N_SEEDS} draws of loadings and samples; goals are the errors of a prototype
-            and {TOLERANCE:.0%}.""")
+        report.text(f"""{N_SEEDS} draws of loadings and samples. Goals are the errors of a prototype
+            plus {TOLERANCE:.0%}.""")
         for name, (of, _) in PROBLEMS.items():
             if of == kind:
                 sizes = SIZES + (20_000,) * (kind == "mixed")
@@ -206,4 +206,4 @@ def part_of(kind):
 
 if __name__ == "__main__":
     parts = {kind: part_of(kind) for kind in KINDS}
-    raise SystemExit(main("views", "Two views", ABOUT, parts))
+    raise SystemExit(main("views", "Factors of two views", ABOUT, parts))
