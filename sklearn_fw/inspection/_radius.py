@@ -4,7 +4,7 @@ import numpy as np
 
 from .._core import check
 from .._core.warnings import warn
-from ._classifiers import check_rows
+from ._estimators import check_rows
 
 # The paper's box is 0.3 of 255 gray levels. One that is smaller by this is hardly meant.
 LEAST_SHARE = 1e-5
