@@ -18,15 +18,14 @@ _last_line = ContextVar("last_line", default=None)  # time of the last line of a
 @contextmanager
 def verbose_fit(estimator, task):
     """Log the start of a fit with ``verbose``, and lines of all loops in it where it is silent."""
-    if not getattr(estimator, "verbose", 0) or _last_line.get() is not None:
-        yield
-        return
-    get_logger(estimator.verbose).info("%s.%s: started", type(estimator).__name__, task)
-    token = _last_line.set(time.monotonic())
+    before = _last_line.get()
+    if getattr(estimator, "verbose", 0) and before is None:
+        get_logger(estimator.verbose).info("%s.%s: started", type(estimator).__name__, task)
+        _last_line.set(time.monotonic())
     try:
         yield
     finally:
-        _last_line.reset(token)
+        _last_line.set(before)
 
 
 def get_logger(verbose=0):

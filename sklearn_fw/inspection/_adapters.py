@@ -221,8 +221,7 @@ def find_adapter(estimator, X, gradient, radius):
         if found.scores(X[:1]) is None:
             raise ValueError(
                 f"estimator {type(estimator).__name__} has no scores of classes (decision_function "
-                "or predict_proba), of which gradient='numeric' takes differences: take "
-                "gradient='search'"
+                "or predict_proba), as gradient='numeric' requires: take gradient='search'"
             )
         return found
     found = None if gradient == "search" else _known(estimator, X, radius)

@@ -175,9 +175,7 @@ def _check_pairs(estimator, X, y, X_valid, y_valid, radius):
         return X, y, X_valid, y_valid, None
     others = np.asarray(y_valid) if hasattr(y_valid, "__len__") else np.empty((0, 0))
     if others.shape != (len(X_valid),):
-        raise ValueError(
-            f"y_valid must have one label for each of {len(X_valid)} rows, got shape {others.shape}"
-        )
+        raise ValueError(f"y_valid must have {len(X_valid)} labels, got shape {others.shape}")
     if not np.isin(others, classes).all():
         strange = others[~np.isin(others, classes)].tolist()[0]
         raise ValueError(f"y_valid holds the label {strange!r:.40}, which is not in y")

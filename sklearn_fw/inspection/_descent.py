@@ -54,9 +54,7 @@ class Rows:
                 rows = np.asarray(X, dtype=np.float64)
                 vjp = affine_vjp(step, rows, rows + rows.std(axis=0))
                 if vjp is None:
-                    raise ValueError(
-                        f"estimator: the step {name!r} is not affine, as derivatives require"
-                    )
+                    raise ValueError(f"estimator: step {name!r} is not affine, as it must be")
                 self.steps.append((step, vjp))
                 X = step.transform(models.dressed(step, rows))
         self.X = np.asarray(X, dtype=np.float64)
@@ -129,9 +127,8 @@ def _problem_of(estimator, X, y, classes):
 def not_a_network(estimator):
     return TypeError(
         f"estimator must be an MLPClassifier, MLPRegressor, LogisticRegression, LinearRegression, "
-        f"Ridge, for method='influence' any linear regressor of least squares and an l2 penalty "
-        f"fitted to X and y, a Pipeline that ends in one, or a torch.nn.Module, got "
-        f"{estimator!r:.60}"
+        f"Ridge, a Pipeline that ends in one, or a torch.nn.Module, for method='influence' any "
+        f"linear regressor of least squares and an l2 penalty, got {estimator!r:.60}"
     )
 
 
@@ -262,13 +259,11 @@ class Influence(Rows):
         if self.classes is not None and not np.array_equal(model.classes_, self.classes):
             raise ValueError(
                 f"y has the classes {self.classes.tolist()!s:.60}, but the estimator was fitted to "
-                f"{model.classes_.tolist()!s:.60}: X and y must be its training rows"
+                f"{model.classes_.tolist()!s:.60}: pass its training rows"
             )
-        if getattr(model, "n_features_in_", self.X.shape[1]) != self.X.shape[1]:
-            raise ValueError(
-                f"X has {self.X.shape[1]} features, but {type(model).__name__} was fitted to "
-                f"{model.n_features_in_}"
-            )
+        d, known, name = self.X.shape[1], model.n_features_in_, type(model).__name__
+        if d != known:
+            raise ValueError(f"X has {d} features, but {name} was fitted to {known}")
         layers, activation, ridge = _layers_of(model, self.X, self.y)
         if self.classes is not None:
             layers, ridge = _two_outputs(layers, ridge)
@@ -334,10 +329,8 @@ class Influence(Rows):
         value = float(self.losses()[0] + self.ridge @ self.theta**2 / 2.0)
         if not gain <= models.SETTLED * value:
             warn(
-                f"the estimator is not at a minimum of its training objective on X and y, where "
-                f"method='influence' holds: a Newton step would lower {value:.3g} by {gain:.2g}. "
-                f"Fit it to these rows with a smaller tol and more iterations, or take "
-                f"method='unrolled'",
+                f"the estimator is not at a minimum of its objective on X and y: a Newton step "
+                f"would lower {value:.3g} by {gain:.2g}. Lower its tol, or take method='unrolled'",
                 ConvergenceWarning,
             )
 
@@ -391,9 +384,8 @@ def _tell(n_iter, left, least, damping):
     """Warn of systems that were not solved."""
     if least <= 0.0:
         warn(
-            f"the objective is not at a minimum: it has curvature {least:.2g} in a direction with "
-            f"damping={damping:g}, where conjugate gradients stopped at residual {left:.1g}; "
-            f"take damping well above {damping - least:.2g}, or fit the estimator further",
+            f"the objective has curvature {least:.2g} in a direction with damping={damping:g}, and "
+            f"no minimum: take damping well above {damping - least:.2g}, or fit it further",
             ConvergenceWarning,
         )
     elif left > SMALL:

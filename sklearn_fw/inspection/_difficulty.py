@@ -148,8 +148,7 @@ def _summary(problem, parts, method, n_epochs, rng):
     if method == "early" and is_same and 0.0 < p < 1.0:
         warn(
             f"all {m} runs misclassify the same rows: the estimator has no random state, or "
-            "n_epochs is so large that nothing is left of it; error rates mean little then, take "
-            "method='held_out'"
+            "n_epochs is too large for it to matter; take method='held_out'"
         )
     variance = p * (1.0 - p) / m
     dispersion = float(((rate - p) ** 2).sum() / (n * variance)) if variance > 0.0 else 0.0

@@ -87,8 +87,7 @@ def check_classifier(estimator):
         return estimator
     if not callable(getattr(estimator, "predict", None)):
         raise TypeError(
-            f"estimator must be a fitted classifier with predict, or a torch.nn.Module that gives "
-            f"logits; got {estimator!r:.80}"
+            f"estimator must be a fitted classifier with predict or a module, got {estimator!r:.60}"
         )
     if hasattr(estimator, "fit"):
         if hasattr(estimator, "__sklearn_tags__") and not is_classifier(estimator):
@@ -118,10 +117,8 @@ def check_inputs(estimator, X, name="X"):
     X = check_rows(X, name, allow_nd=is_torch_module(estimator))
     wanted = getattr(estimator, "n_features_in_", None)
     if wanted is not None and X.shape[1] != wanted:
-        raise ValueError(
-            f"{name} has {X.shape[1]} features, but {type(estimator).__name__} was fitted to "
-            f"{wanted}"
-        )
+        fitted = type(estimator).__name__
+        raise ValueError(f"{name} has {X.shape[1]} features, but {fitted} was fitted to {wanted}")
     return X
 
 
@@ -151,9 +148,7 @@ def check_targets(estimator, y, n, name="y"):
         return y, None
     classes, codes = check_labels(y, n, name)
     if classes.dtype.kind == "f" and np.any(classes != np.rint(classes)):
-        raise ValueError(
-            f"{name} holds numbers that are not integers, as of regression: take a regressor"
-        )
+        raise ValueError(f"{name} holds numbers that are not integers: take a regressor")
     return classes[codes], classes
 
 
@@ -307,10 +302,8 @@ def misfits(model, X, y):
         p = np.asarray(model.predict_proba(X), dtype=np.float64)
     classes = np.asarray(model.classes_)
     if p.shape != (len(y), len(classes)) or not np.all(np.isfinite(p)):
-        raise ValueError(
-            f"estimator: predict_proba must give numbers of shape ({len(y)}, {len(classes)}), got "
-            f"shape {p.shape}"
-        )
+        shape = len(y), len(classes)
+        raise ValueError(f"estimator: predict_proba must have shape {shape}, got {p.shape}")
     # A class that was not among the rows of this run has probability zero.
     column = np.minimum(np.searchsorted(classes, y), len(classes) - 1)
     there = classes[column] == y

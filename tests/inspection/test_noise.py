@@ -183,7 +183,7 @@ def test_refusals_of_difficulty():
         example_difficulty(MLPClassifier(), X, y, n_epochs="many")
     for model, given, message in (
         (StandardScaler(), {}, "must be a classifier or a regressor"),
-        (LogisticRegression(), {"y": y / 7}, "not integers, as of regression: take a regressor"),
+        (LogisticRegression(), {"y": y / 7}, "not integers: take a regressor"),
         (Ridge(), {"y": y * 0}, "y has one value only, 0"),
         (linear_model.Lasso(), {"method": "leave_one_out"}, "take 'held_out'"),
         (LogisticRegression(), {"method": "leave_one_out"}, "needs a linear regressor"),
