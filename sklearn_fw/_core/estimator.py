@@ -7,6 +7,7 @@ import numpy as np
 from sklearn.base import ClassifierMixin, RegressorMixin
 
 from . import check
+from .loop import verbose_fit
 from .parameters import Parameterized, check_parameters
 
 FITS = "fit", "fit_predict", "fit_transform", "partial_fit"
@@ -35,7 +36,8 @@ def _all_or_nothing(method):
         check_parameters(self)
         before = vars(self).copy()
         try:
-            return method(self, *args, **kwargs)
+            with verbose_fit(self, method.__name__):
+                return method(self, *args, **kwargs)
         except BaseException:
             self.__dict__ = before
             raise

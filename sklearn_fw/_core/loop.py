@@ -2,11 +2,30 @@
 
 import logging
 import math
+import time
 from abc import ABC, abstractmethod
+from contextlib import contextmanager
+from contextvars import ContextVar
 
 from . import check
 from .budget import budget_now
 from .result import History, Outcome, Status
+
+LONGEST_SILENCE = 2.0  # seconds, of loops inside a verbose fit that log no lines of their own
+_last_line = ContextVar("last_line", default=None)  # time of the last line of a verbose fit
+
+
+@contextmanager
+def verbose_fit(estimator, task):
+    """Log the start of a fit with ``verbose``, and lines of all loops in it where it is silent."""
+    before = _last_line.get()
+    if getattr(estimator, "verbose", 0) and before is None:
+        get_logger(estimator.verbose).info("%s.%s: started", type(estimator).__name__, task)
+        _last_line.set(time.monotonic())
+    try:
+        yield
+    finally:
+        _last_line.set(before)
 
 
 def get_logger(verbose=0):
@@ -74,8 +93,13 @@ def drive(
                     f"sample_weight and C, and the step_size where one was set"
                 )
         history.add(row)
-        if verbose:
+        log(row, verbose)
+
+    def log(row, is_wanted=False):
+        last, now = _last_line.get(), time.monotonic()
+        if is_wanted or (last is not None and now - last >= LONGEST_SILENCE):
             logger.info(", ".join(f"{k} {v:.6g}" for k, v in row.items() if v is not None))
+            _last_line.set(None if last is None else now)
 
     def is_reached(row):
         gap = row.get(getattr(method, "certificate", "dual_gap"))
@@ -98,6 +122,8 @@ def drive(
             history.n_iter += 1
             if row is not None:
                 record(row)
+            else:
+                log({"n_iter": history.n_iter})
         stop = end() if end is not None else False
         if row is not None and is_reached(row):
             status = Status.CONVERGED

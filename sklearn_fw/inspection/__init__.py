@@ -1,4 +1,4 @@
-"""What a classifier has memorized: critical samples, sensitivities, hard examples, noise."""
+"""What an estimator has memorized: critical samples, sensitivities, hard examples, noise."""
 
 from ._critical import critical_sample_ratio
 from ._curves import corrupt_inputs, corrupt_labels, memorization_curve, track_memorization

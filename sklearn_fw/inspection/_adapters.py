@@ -10,7 +10,7 @@ from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, RobustScaler, Stan
 
 from .._core import check
 from .._core.torch import is_torch_module
-from ._classifiers import classes_of, dressed, in_chunks, labels_by, scores_by
+from ._estimators import classes_of, dressed, in_chunks, labels_by, scores_by
 from ._problems import Network, as_tensor, evaluating, layers_of, logits_of, torch_of_modules
 
 # What scores or transformed rows may differ by, relative, to count as linear or affine.
@@ -221,8 +221,7 @@ def find_adapter(estimator, X, gradient, radius):
         if found.scores(X[:1]) is None:
             raise ValueError(
                 f"estimator {type(estimator).__name__} has no scores of classes (decision_function "
-                "or predict_proba), of which gradient='numeric' takes differences: take "
-                "gradient='search'"
+                "or predict_proba), as gradient='numeric' requires: take gradient='search'"
             )
         return found
     found = None if gradient == "search" else _known(estimator, X, radius)

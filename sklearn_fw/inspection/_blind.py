@@ -8,7 +8,7 @@ from sklearn.linear_model import LogisticRegression, Ridge
 
 from .._core import check
 from ._adapters import others_of
-from ._classifiers import NO_PROBABILITY
+from ._estimators import NO_PROBABILITY
 
 # Rows that linear models are fitted to, and among which neighbors of other classes are sought.
 MOST_GUIDES = 2000

@@ -7,7 +7,7 @@ from sklearn.utils import Bunch
 from .._core import check
 from ._adapters import find_adapter
 from ._blind import LOOKS, Blind
-from ._classifiers import check_classifier, check_inputs
+from ._estimators import check_classifier, check_inputs
 from ._radius import check_feature_range, check_radius, check_steps
 
 

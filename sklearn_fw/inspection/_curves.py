@@ -7,22 +7,23 @@ from sklearn.utils.parallel import delayed
 
 from .._core import check
 from .._core.threads import parallel
-from . import _classifiers as models
+from . import _estimators as models
 from ._critical import critical_sample_ratio
 
 
 def corrupt_labels(y, fraction, *, mode="uniform", random_state=None):
-    """Replace the labels of a fraction of the rows.
+    """Replace the labels or numeric targets of a fraction of the rows.
 
     Parameters
     ----------
     y : array-like of shape (n_samples,)
-        Labels of two classes or more.
+        Labels of two classes or more, or targets of regression.
     fraction : float
         Fraction of the rows, from 0 to 1; the nearest whole number of rows is touched.
     mode : {"uniform", "different"}, default="uniform"
         "uniform" draws among all classes, so that ``fraction * (1 - 1 / n_classes)`` of the labels
-        change in the mean, as in the paper; "different" among the others.
+        change in the mean, as in the paper; "different" among the others. Distinct numbers are the
+        classes of regression.
     random_state : int, RandomState instance or None, default=None
         For the choice of rows and labels.
 
@@ -112,11 +113,12 @@ def track_memorization(
     """Accuracies and the ratio of critical samples, epoch by epoch.
 
     On noisy labels the validation accuracy peaks before the training accuracy is high, and falls
-    while the ratio of critical samples rises: patterns come first, single rows later.
+    while the ratio of critical samples rises: patterns come first, single rows later. Accuracies of
+    regressors are coefficients of determination, R^2.
 
     Parameters
     ----------
-    estimator : classifier
+    estimator : classifier or regressor
         With ``partial_fit``, or a Pipeline that ends in one; cloned. Without, it is fitted once.
     X, y : array-like of shape (n_samples, n_features), and of shape (n_samples,)
         Training rows and their labels.
@@ -125,7 +127,8 @@ def track_memorization(
     n_epochs, every : int, default=50 and 1
         Most epochs, and epochs between two measurements.
     radius : float or array-like of shape (n_features,), default=None
-        Box of `critical_sample_ratio`, in the units of X; None leaves the ratio out.
+        Box of `critical_sample_ratio`, in the units of X; None leaves the ratio out, as regressors
+        require.
     random_state : int, RandomState instance or None, default=None
         For the model, the order of rows and the search.
 
@@ -134,7 +137,7 @@ def track_memorization(
     result : Bunch
         With arrays of one length: ``epochs``, ``train_accuracy``, ``valid_accuracy`` and
         ``critical_ratio`` (NaN without a radius); and ``epochs_to_fit``, the first epoch measured
-        with all training rows right, infinite if there was none.
+        with all training rows right (R^2 of 0.99), infinite if there was none.
 
     Examples
     --------
@@ -150,7 +153,7 @@ def track_memorization(
     [1, 2, 3, 4]
     """
     estimator = models.check_template(estimator, X)
-    data = _check_pairs(X, y, X_valid, y_valid)
+    data = _check_pairs(estimator, X, y, X_valid, y_valid, radius)
     n_epochs = check.integer(n_epochs, "n_epochs", 1)
     every = check.integer(every, "every", 1)
     if every > n_epochs:
@@ -159,33 +162,36 @@ def track_memorization(
     return _track(estimator, data, n_epochs, every, radius, rng, stop=False)
 
 
-def _check_pairs(X, y, X_valid, y_valid):
+def _check_pairs(estimator, X, y, X_valid, y_valid, radius):
     models.check_names(X_valid, models.names_of(X), "X_valid", "X")
     X, X_valid = models.check_rows(X), models.check_rows(X_valid, "X_valid")
     if X.shape[1] != X_valid.shape[1]:
         raise ValueError(f"X has {X.shape[1]} features, X_valid {X_valid.shape[1]}")
-    classes, codes = models.check_labels(y, len(X))
+    y, classes = models.check_targets(estimator, y, len(X))
+    if classes is None:
+        if radius is not None:
+            raise ValueError("radius is of critical samples, which need classes: take radius=None")
+        y_valid, _ = models.check_targets(estimator, y_valid, len(X_valid), "y_valid")
+        return X, y, X_valid, y_valid, None
     others = np.asarray(y_valid) if hasattr(y_valid, "__len__") else np.empty((0, 0))
     if others.shape != (len(X_valid),):
-        raise ValueError(
-            f"y_valid must have one label for each of {len(X_valid)} rows, got shape {others.shape}"
-        )
+        raise ValueError(f"y_valid must have {len(X_valid)} labels, got shape {others.shape}")
     if not np.isin(others, classes).all():
         strange = others[~np.isin(others, classes)].tolist()[0]
         raise ValueError(f"y_valid holds the label {strange!r:.40}, which is not in y")
-    return X, classes[codes], X_valid, others, classes
+    return X, y, X_valid, others, classes
 
 
 def _track(estimator, data, n_epochs, every, radius, rng, stop):
     """One run; with ``stop`` it ends when all training rows are right."""
     X, y, X_valid, y_valid, classes = data
     run, rows = models.Epochs(estimator, X, y, classes, rng), []
-    seed = int(rng.randint(2**31))
+    seed, whole = int(rng.randint(2**31)), 0.99 if classes is None else 1.0
 
     def measure(epoch):
-        train = float(np.mean(models.labels_by(run.model, X) == y))
-        valid = float(np.mean(models.labels_by(run.model, X_valid) == y_valid))
-        is_end = not stop or train == 1.0 or epoch in (0, n_epochs)
+        train = models.accuracy(run.model, X, y)
+        valid = models.accuracy(run.model, X_valid, y_valid)
+        is_end = not stop or train >= whole or epoch in (0, n_epochs)
         critical = np.nan
         if is_end and radius is not None:
             options = {"radius": radius, "random_state": seed}
@@ -202,7 +208,7 @@ def _track(estimator, data, n_epochs, every, radius, rng, stop):
             if (epoch % every == 0 or epoch == n_epochs) and measure(epoch):
                 break
     epochs, train, valid, critical = (np.array(column) for column in zip(*rows))
-    fitted = epochs[train == 1.0]
+    fitted = epochs[train >= whole]
     to_fit = float(fitted[0]) if len(fitted) and models.has_epochs(estimator) else np.inf
     return Bunch(
         epochs=epochs, train_accuracy=train, valid_accuracy=valid, critical_ratio=critical,
@@ -217,11 +223,12 @@ def memorization_curve(
     """Measure fit and generalization by noise fraction and model capacity.
 
     For every amount of noise, and every value of a parameter, a model is trained until it has all
-    training rows right, or ``max_epochs`` are over. Validation data stay clean.
+    training rows right, or ``max_epochs`` are over. Validation data stay clean. Regressors are
+    measured as in `track_memorization`.
 
     Parameters
     ----------
-    estimator : classifier
+    estimator : classifier or regressor
         With ``partial_fit``, or a Pipeline that ends in one; cloned. Without, it is fitted to the
         end, and no epochs are counted.
     X, y : array-like of shape (n_samples, n_features), and of shape (n_samples,)
@@ -270,7 +277,7 @@ def memorization_curve(
     True
     """
     estimator = models.check_template(estimator, X)
-    data = _check_pairs(X, y, X_valid, y_valid)
+    data = _check_pairs(estimator, X, y, X_valid, y_valid, radius)
     check.choice(noise, "noise", ("inputs", "labels"))
     fractions = check.items(fractions, "fractions", "shares")
     fractions = [check.fraction(share, "fractions") for share in fractions]

@@ -3,10 +3,10 @@
 from dataclasses import dataclass
 
 import numpy as np
-from sklearn.base import clone
+from sklearn.base import clone, is_regressor
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.linear_model import LogisticRegression, LogisticRegressionCV
-from sklearn.neural_network import MLPClassifier
+from sklearn.linear_model import LinearRegression, LogisticRegression, LogisticRegressionCV, Ridge
+from sklearn.neural_network import MLPClassifier, MLPRegressor
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
@@ -14,17 +14,19 @@ from .._core import check
 from .._core.conjugate_gradients import conjugate_gradients
 from .._core.torch import is_torch_module
 from .._core.warnings import warn
+from . import _estimators as models
 from ._adapters import affine_vjp, back_through, front_of
-from ._classifiers import best_of, check_labels, check_names, check_rows, dressed, with_names
-from ._problems import ACTIVATIONS, DenseProblem, Network, TorchProblem, layers_of
+from ._problems import ACTIVATIONS, DenseProblem, Network, SquaredProblem, TorchProblem, layers_of
+
+NETWORKS = MLPClassifier, MLPRegressor
+LINEAR = LinearRegression, LogisticRegression, Ridge
+LOSSES = "log_loss", "squared_error"
 
 # Numbers that all derivatives of one walk back may take together.
 MOST_NUMBERS = 2**24
 # Residual of the system, relative, and iterations that it may take.
 SMALL = 1e-7
 MOST_ITERATIONS = 2000
-# What a Newton step may still lower the objective by, relative, at what counts as a minimum.
-SETTLED = 1e-3
 # Damping of networks, whose Hessians are hardly ever positive: of those of digits it made all so.
 NETWORK_DAMPING = 0.01
 # Rows that are multiplied with at once.
@@ -35,14 +37,15 @@ class Rows:
     """Training rows, the affine steps of a Pipeline that they go through, and the model behind."""
 
     def __init__(self, estimator, X, y, *, fitted):
-        estimator = best_of(estimator)
+        estimator = models.best_of(estimator)
         if fitted:
             wanted = getattr(estimator, "feature_names_in_", None)
-            check_names(X, wanted, "X", "the rows that estimator was fitted to")
+            models.check_names(X, wanted, "X", "the rows that estimator was fitted to")
         else:
-            estimator = with_names(estimator, X)
-        X = check_rows(X, allow_nd=is_torch_module(estimator))
-        self.classes, self.y = check_labels(y, len(X))
+            estimator = models.with_names(estimator, X)
+        X = models.check_rows(X, allow_nd=is_torch_module(estimator))
+        y, self.classes = models.check_targets(estimator, y, len(X))
+        self.y = y if self.classes is None else np.searchsorted(self.classes, y)
         self.steps, self.model = [], estimator
         if isinstance(estimator, Pipeline):
             self.model = estimator.steps[-1][1]
@@ -51,11 +54,9 @@ class Rows:
                 rows = np.asarray(X, dtype=np.float64)
                 vjp = affine_vjp(step, rows, rows + rows.std(axis=0))
                 if vjp is None:
-                    raise ValueError(
-                        f"estimator: the step {name!r} is not affine, as derivatives require"
-                    )
+                    raise ValueError(f"estimator: step {name!r} is not affine, as it must be")
                 self.steps.append((step, vjp))
-                X = step.transform(dressed(step, rows))
+                X = step.transform(models.dressed(step, rows))
         self.X = np.asarray(X, dtype=np.float64)
 
 
@@ -98,33 +99,36 @@ class Run(Rows):
 
 def _problem_of(estimator, X, y, classes):
     """What is trained, and the settings ``(rate, momentum, nesterov, batch size)`` for None."""
-    d = X[0].size
+    d, n_outputs = X[0].size, 1 if classes is None else len(classes)
+    make = SquaredProblem if classes is None else DenseProblem
     if is_torch_module(estimator):
         return TorchProblem(estimator, X, classes[y]), (None, 0.0, False, 200)
-    if isinstance(estimator, MLPClassifier):
+    if isinstance(estimator, NETWORKS):
+        check.choice(estimator.loss, "loss", LOSSES)
         if not check.is_named(estimator.solver, "sgd"):
             raise ValueError(f"estimator must have solver='sgd', got solver={estimator.solver!r}")
         check.choice(estimator.activation, "activation", ACTIVATIONS)
         hidden = np.atleast_1d(estimator.hidden_layer_sizes).tolist()
         hidden = [check.integer(size, "hidden_layer_sizes", 1) for size in hidden]
-        network = Network([d, *hidden, len(classes)], estimator.activation)
+        network = Network([d, *hidden, n_outputs], estimator.activation)
         alpha = check.not_negative(estimator.alpha, "alpha")
         size = estimator.batch_size
         size = 200 if check.is_auto(size) else check.integer(size, "batch_size", 1)
         nesterov = check.flag(estimator.nesterovs_momentum, "nesterovs_momentum")
         settings = estimator.learning_rate_init, estimator.momentum, nesterov, size
-        return DenseProblem(network, X, y, alpha), settings
-    if isinstance(estimator, LogisticRegression):
-        network = Network([d, len(classes)], "identity")
+        return make(network, X, y, alpha), settings
+    if isinstance(estimator, LINEAR):
+        network = Network([d, n_outputs], "identity")
         size = float((X**2).sum(axis=1).mean()) + 1.0
-        return DenseProblem(network, X, y), (2.0 / size, 0.0, False, 200)
+        return make(network, X, y), ((1.0 + (classes is not None)) / size, 0.0, False, 200)
     raise not_a_network(estimator)
 
 
 def not_a_network(estimator):
     return TypeError(
-        f"estimator must be an MLPClassifier, a LogisticRegression, a Pipeline that ends in one, "
-        f"or a torch.nn.Module, got {estimator!r:.60}"
+        f"estimator must be an MLPClassifier, MLPRegressor, LogisticRegression, LinearRegression, "
+        f"Ridge, a Pipeline that ends in one, or a torch.nn.Module, for method='influence' any "
+        f"linear regressor of least squares and an l2 penalty, got {estimator!r:.60}"
     )
 
 
@@ -240,7 +244,8 @@ class Influence(Rows):
             check_is_fitted(estimator)
         super().__init__(estimator, X, y, fitted=True)
         if damping is None:
-            damping = 0.0 if isinstance(self.model, LogisticRegression) else NETWORK_DAMPING
+            is_network = is_torch_module(self.model) or isinstance(self.model, NETWORKS)
+            damping = NETWORK_DAMPING if is_network else 0.0
         self.damping = check.not_negative(damping, "damping")
         # The penalty is ``sum ridge theta^2 / 2``; that of a module is the damping.
         if is_torch_module(self.model):
@@ -251,20 +256,20 @@ class Influence(Rows):
 
     def _find_layers(self):
         model = self.model
-        layers, activation, ridge = _layers_of(model, len(self.X))
-        if not np.array_equal(model.classes_, self.classes):
+        if self.classes is not None and not np.array_equal(model.classes_, self.classes):
             raise ValueError(
                 f"y has the classes {self.classes.tolist()!s:.60}, but the estimator was fitted to "
-                f"{model.classes_.tolist()!s:.60}: X and y must be its training rows"
+                f"{model.classes_.tolist()!s:.60}: pass its training rows"
             )
-        if len(layers[0][0]) != self.X.shape[1]:
-            raise ValueError(
-                f"X has {self.X.shape[1]} features, but {type(model).__name__} was fitted to "
-                f"{len(layers[0][0])}"
-            )
-        layers, ridge = _two_outputs(layers, ridge)
+        d, known, name = self.X.shape[1], model.n_features_in_, type(model).__name__
+        if d != known:
+            raise ValueError(f"X has {d} features, but {name} was fitted to {known}")
+        layers, activation, ridge = _layers_of(model, self.X, self.y)
+        if self.classes is not None:
+            layers, ridge = _two_outputs(layers, ridge)
         network = Network.of(layers, activation)
-        self.problem = DenseProblem(network, self.X, self.y)
+        make = SquaredProblem if self.classes is None else DenseProblem
+        self.problem = make(network, self.X, self.y)
         self.theta, self.ridge = network.flat(layers), network.flat(ridge)
         self.n_last = sum(part.size for part in layers[-1])
         self.free = network.is_weight() | getattr(model, "fit_intercept", True)
@@ -291,6 +296,7 @@ class Influence(Rows):
         """Directions without what does not move the model: a shift of all its scores."""
         if self.ridge is not None:
             V = V * self.free
+        if self.ridge is not None and self.classes is not None:
             last = V[:, -self.n_last :].reshape(len(V), -1, len(self.classes))
             last -= last.mean(axis=2, keepdims=True)
         return V
@@ -321,28 +327,26 @@ class Influence(Rows):
 
     def _check_minimum(self, gain):
         value = float(self.losses()[0] + self.ridge @ self.theta**2 / 2.0)
-        if not gain <= SETTLED * value:
+        if not gain <= models.SETTLED * value:
             warn(
-                f"the estimator is not at a minimum of its training objective on X and y, where "
-                f"method='influence' holds: a Newton step would lower {value:.3g} by {gain:.2g}. "
-                f"Fit it to these rows with a smaller tol and more iterations, or take "
-                f"method='unrolled'",
+                f"the estimator is not at a minimum of its objective on X and y: a Newton step "
+                f"would lower {value:.3g} by {gain:.2g}. Lower its tol, or take method='unrolled'",
                 ConvergenceWarning,
             )
 
 
-def _layers_of(model, n):
-    """``(layers, activation, ridge)`` of a fitted classifier; ridge has the form of the layers."""
-    if isinstance(model, MLPClassifier):
+def _layers_of(model, X, y):
+    """``(layers, activation, ridge)`` of a fitted estimator; ridge has the form of the layers."""
+    n, own = len(X), 0.0
+    if isinstance(model, NETWORKS):
+        check.choice(model.loss, "loss", LOSSES)
         layers = layers_of(model)
         size = 200 if check.is_auto(model.batch_size) else model.batch_size
         batch = n if model.solver == "lbfgs" else min(size, n)
-        strength, own, activation = model.alpha / batch, 0.0, model.activation
+        strength, activation = model.alpha / batch, model.activation
     elif isinstance(model, LogisticRegressionCV):
         raise ValueError("estimator is a search over C: fit LogisticRegression with the C it found")
     elif isinstance(model, LogisticRegression):
-        W, b = model.coef_.T, np.ravel(model.intercept_)
-        layers, activation = [(W.astype(np.float64), b.astype(np.float64))], "identity"
         if model.l1_ratio or model.penalty in ("l1", "elasticnet"):
             raise ValueError("estimator has an l1 penalty, which has kinks: take l1_ratio=0")
         if model.class_weight is not None:
@@ -351,7 +355,12 @@ def _layers_of(model, n):
         strength = 0.0 if is_free else 1.0 / (check.positive(model.C, "C") * n)
         own = strength / model.intercept_scaling**2 if model.solver == "liblinear" else 0.0
     else:
-        raise not_a_network(model)
+        strength = models.ridge_of(model, X, y) if is_regressor(model) else None
+        if strength is None:
+            raise not_a_network(model)
+    if not isinstance(model, NETWORKS):
+        W, b = np.atleast_2d(model.coef_).T, np.ravel(model.intercept_)
+        layers, activation = [(W.astype(np.float64), b.astype(np.float64))], "identity"
     ridge = [(np.full_like(W, strength), np.full_like(b, own)) for W, b in layers]
     return layers, activation, ridge
 
@@ -375,9 +384,8 @@ def _tell(n_iter, left, least, damping):
     """Warn of systems that were not solved."""
     if least <= 0.0:
         warn(
-            f"the objective is not at a minimum: it has curvature {least:.2g} in a direction with "
-            f"damping={damping:g}, where conjugate gradients stopped at residual {left:.1g}; "
-            f"take damping well above {damping - least:.2g}, or fit the estimator further",
+            f"the objective has curvature {least:.2g} in a direction with damping={damping:g}, and "
+            f"no minimum: take damping well above {damping - least:.2g}, or fit it further",
             ConvergenceWarning,
         )
     elif left > SMALL:

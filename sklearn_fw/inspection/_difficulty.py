@@ -1,4 +1,4 @@
-"""Difficulty of rows: which are learned early, and which labels contradict the others."""
+"""Difficulty of rows: which are learned early, and which targets contradict the others."""
 
 import numpy as np
 from scipy.stats import chi2
@@ -8,7 +8,7 @@ from sklearn.utils.parallel import delayed
 from .._core import check
 from .._core.threads import parallel
 from .._core.warnings import warn
-from . import _classifiers as models
+from . import _estimators as models
 
 # A pilot run ends after this many epochs, or when this many did not make it better.
 MOST_EPOCHS = 200
@@ -25,23 +25,26 @@ def example_difficulty(
     """Compute the difficulty of rows: the fraction of models that misclassify them.
 
     Rows that most models misclassify after short training are hard, or their label is wrong: the
-    ``score`` ranks labels by how much the data contradict them.
+    ``score`` ranks labels by how much the data contradict them. For regressors, errors are
+    residuals of more than 3 robust standard deviations.
 
     Parameters
     ----------
-    estimator : classifier
+    estimator : classifier or regressor
         Cloned for every run with other random states. Pipelines are fine.
     X, y : array-like or sparse of shape (n_samples, n_features), and of shape (n_samples,)
-        Rows and their labels, some of which may be wrong.
+        Rows and their labels or numeric targets, some of which may be wrong.
     n_runs : int, default=50
         Fresh models.
     n_epochs : int or "auto", default="auto"
         Epochs of each; 1 in the paper. "auto" takes the number after which pilot runs on 80 % of
-        the rows are best on the others, or have less than 2 % of their own rows wrong. Not used by
-        "held_out", which calls ``fit``.
-    method : {"auto", "early", "held_out"}, default="auto"
+        the rows are best on the others, or have less than 2 % of their own rows wrong (of the
+        variance of the targets, for regressors). Only "early" uses it.
+    method : {"auto", "early", "held_out", "leave_one_out"}, default="auto"
         "early" trains on all rows for ``n_epochs`` and needs ``partial_fit``. "held_out" fits any
-        classifier to random halves and evaluates the other halves. "auto" is "early" where there
+        estimator to random halves and evaluates the other halves. "leave_one_out" evaluates each
+        row by a fit to all others, in closed form, for linear least squares with or without an l2
+        penalty. "auto" is "leave_one_out" where that holds, for dense X, else "early" where there
         are a ``partial_fit`` and a random state.
     n_jobs : int or None, default=None
         Parallel runs, through joblib.
@@ -53,9 +56,12 @@ def example_difficulty(
     result : Bunch
         With ``error_rate`` of shape (n_samples,), the fraction of runs that misclassify a row;
         ``score`` (n_samples,), the mean of one minus the probability of its label (the error rate
-        without probabilities); ``reference`` (n_samples,), sorted draws of the binomial
-        fraction of equally hard rows; ``dispersion``, the variance of the error rates over that of
-        the binomial; ``p_value`` of such a dispersion by chance; ``n_epochs`` and ``method``.
+        without probabilities), for regressors of the absolute residual in robust standard
+        deviations; ``reference`` (n_samples,), sorted draws of the binomial fraction of equally
+        hard rows; ``dispersion``, the variance of the error rates over that of the binomial;
+        ``p_value`` of such a dispersion by chance; ``n_epochs`` and ``method``. "leave_one_out"
+        adds ``residual`` (n_samples,), each target minus its prediction without the row, and
+        ``leverage`` (n_samples,), derivatives of the predictions by their own targets.
 
     Warns
     -----
@@ -66,6 +72,10 @@ def example_difficulty(
     -----
     Error rates of "held_out" are those of ``n_runs // 2`` models each. The p-value takes n times
     the dispersion for chi-square with n - 1 degrees of freedom.
+
+    "leave_one_out" makes one run, with one singular value decomposition of X. It does not fit steps
+    in front in a Pipeline again, nor choose the penalty, whose factor to the sum of the squares
+    stays. Residuals have variances inverse to ``1 - leverage``; the score makes them equal.
 
     References
     ----------
@@ -86,11 +96,17 @@ def example_difficulty(
     """
     estimator = models.check_template(estimator, X)
     X = models.check_rows(X, accept_sparse="csr")
-    classes, codes = models.check_labels(y, X.shape[0])
-    y = classes[codes]
+    y, classes = models.check_targets(estimator, y, X.shape[0])
     n_runs = check.integer(n_runs, "n_runs", 2)
-    check.choice(method, "method", ("auto", "early", "held_out"))
+    check.choice(method, "method", ("auto", "early", "held_out", "leave_one_out"))
     rng = check.random_state(random_state)
+    problem = (estimator, X, y, classes)
+    left_out = _left_out(problem, method, rng)
+    if left_out is not None:
+        residual, leverage = left_out
+        graded = models.graded(residual * np.sqrt(1.0 - leverage))  # of equal variance
+        found = _summary(problem, [graded], "leave_one_out", None, rng)
+        return Bunch(**found, residual=residual, leverage=leverage)
     early = method == "early"
     if method == "auto":
         early = models.has_epochs(estimator) and bool(models.random_states(estimator))
@@ -99,31 +115,48 @@ def example_difficulty(
             f"method='early' needs partial_fit, which {type(estimator).__name__} does not have: "
             "take 'held_out'"
         )
-    problem = (estimator, X, y, classes)
     n_epochs = _epochs_for(problem, n_epochs, rng, early)
     seeds = rng.randint(2**31, size=n_runs if early else (n_runs + 1) // 2)
     run = _early if early else _halves
     parts = parallel(n_jobs)(delayed(run)(problem, n_epochs, int(seed)) for seed in seeds)
-    return _summary(parts, early, n_epochs, rng)
+    method = "early" if early else "held_out"
+    return _summary(problem, parts, method, n_epochs, rng)
 
 
-def _summary(parts, early, n_epochs, rng):
-    wrong = np.array([part[0] for part in parts])
+def _left_out(problem, method, rng):
+    """`left_out` of a fit to all rows; None where another method is to be taken."""
+    estimator, X, y, classes = problem
+    found, is_wanted = None, method == "leave_one_out"
+    is_costly = hasattr(models.last_of(estimator), "hidden_layer_sizes")
+    if classes is None and (is_wanted or (method == "auto" and not is_costly)):
+        run = models.Epochs(estimator, X, y, None, rng)
+        run.fit()
+        found = models.left_out(run.model, X, y)
+    if found is None and is_wanted:
+        raise ValueError(
+            "method='leave_one_out' needs a linear regressor at the minimum of squares and an l2 "
+            "penalty, dense X, and no row that is fitted whatever its target: take 'held_out'"
+        )
+    return found
+
+
+def _summary(problem, parts, method, n_epochs, rng):
+    wrong, scores = np.moveaxis(np.array(parts, dtype=np.float64), 1, 0)
     rate = wrong.mean(axis=0)
     m, n, p = len(wrong), rate.size, float(rate.mean())
-    if early and np.all(wrong == wrong[0]) and 0.0 < p < 1.0:
+    is_same = problem[-1] is not None and np.all(wrong == wrong[0])
+    if method == "early" and is_same and 0.0 < p < 1.0:
         warn(
-            f"all {m} runs misclassify the same rows: the classifier has no random state, or "
-            "n_epochs is so large that nothing is left of it; error rates say little then, take "
-            "method='held_out'"
+            f"all {m} runs misclassify the same rows: the estimator has no random state, or "
+            "n_epochs is too large for it to matter; take method='held_out'"
         )
     variance = p * (1.0 - p) / m
     dispersion = float(((rate - p) ** 2).sum() / (n * variance)) if variance > 0.0 else 0.0
     return Bunch(
-        error_rate=rate, score=np.mean([part[1] for part in parts], axis=0),
+        error_rate=rate, score=scores.mean(axis=0),
         reference=np.sort(rng.binomial(m, p, size=n) / m), dispersion=dispersion,
         p_value=float(chi2.sf(n * dispersion, n - 1)), n_epochs=n_epochs,
-        method="early" if early else "held_out",
+        method=method,
     )  # fmt: skip
 
 
@@ -132,7 +165,7 @@ def _early(problem, n_epochs, seed):
     run = models.Epochs(estimator, X, y, classes, np.random.RandomState(seed))
     for _ in range(n_epochs):
         run.step()
-    return models.probabilities(run.model, X, y)
+    return models.misfits(run.model, X, y)
 
 
 def _halves(problem, n_epochs, seed):
@@ -140,17 +173,18 @@ def _halves(problem, n_epochs, seed):
     estimator, X, y, classes = problem
     rng = np.random.RandomState(seed)
     wrong, score = np.zeros(len(y), dtype=bool), np.zeros(len(y))
-    for train, test in _balanced_halves(y, rng):
+    for train, test in _balanced_halves(y, classes, rng):
         run = models.Epochs(estimator, X[train], y[train], classes, rng)
         run.fit()
-        wrong[test], score[test] = models.probabilities(run.model, X[test], y[test])
+        wrong[test], score[test] = models.misfits(run.model, X[test], y[test])
     return wrong, score
 
 
-def _balanced_halves(y, rng):
+def _balanced_halves(y, classes, rng):
     """Random halves with equal shares of the classes, and no class without rows if possible."""
     order = rng.permutation(len(y))
-    order = order[np.argsort(y[order], kind="stable")]
+    if classes is not None:
+        order = order[np.argsort(y[order], kind="stable")]
     first = np.zeros(len(y), dtype=bool)
     first[order[::2]] = True
     halves = np.flatnonzero(first), np.flatnonzero(~first)
@@ -180,9 +214,9 @@ def _epochs_for(problem, n_epochs, rng, early):
         losses, errors = [], []
         for run, train, test in runs:
             run.step()
-            errors.append(np.mean(models.labels_by(run.model, X[train]) != y[train]))
+            errors.append(1.0 - models.accuracy(run.model, X[train], y[train]))
             # Not the log loss, which single wrong labels dominate.
-            losses.append(np.mean(models.labels_by(run.model, X[test]) != y[test]))
+            losses.append(1.0 - models.accuracy(run.model, X[test], y[test]))
         if np.mean(losses) < best - LEAST_GAIN:
             best, at = np.mean(losses), epoch
         if np.mean(errors) < LEAST_ERROR or epoch >= at + PATIENCE:

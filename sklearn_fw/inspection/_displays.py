@@ -298,8 +298,7 @@ class MemorizationDisplay(Display):
         needed = {x_name, *wanted, *(("param_range",) if several else ())}
         if not isinstance(result, dict) or not needed <= set(result):
             raise TypeError(
-                f"result must be a result of track_memorization or memorization_curve, got "
-                f"{type(result).__name__}"
+                f"result must be of track_memorization or memorization_curve, got {type(result)}"
             )
         (x,) = check_vectors(None, **{f"result.{x_name}": result[x_name]})
         values = list(result["param_range"]) if several else [None]
@@ -311,8 +310,6 @@ class MemorizationDisplay(Display):
                 continue
             if found.shape != (len(x), len(values))[: 1 + several]:
                 raise ValueError(f"result.{key} has shape {found.shape}, which does not fit")
-            if np.nanmin(found) < 0.0 or np.nanmax(found) > 1.0:
-                raise ValueError(f"result.{key} must hold fractions from 0 to 1")
             for k, value in enumerate(values):
                 more = f", {result.get('param_name')}={value}" if len(values) > 1 else ""
                 curves[name + more] = found[:, k] if several else found
@@ -328,5 +325,5 @@ class MemorizationDisplay(Display):
         style = {"marker": "o", "markersize": 3, **kwargs}
         self._axes(ax)
         x = next(iter(pairs.values()))[0]
-        self.lines_ = self._curves(x, found, style, dashed, xlabel=label, ylabel="Fraction of rows")
+        self.lines_ = self._curves(x, found, style, dashed, xlabel=label, ylabel="Fraction or R^2")
         return self

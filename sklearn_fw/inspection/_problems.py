@@ -125,14 +125,20 @@ class DenseProblem:
     def gradient(self, theta, rows, weight):
         """Gradients of a weighted sum of losses by weights and by the inputs of these rows."""
         inputs, sums = self.network.forward(theta, self.X[rows])
-        delta, parts = self._delta(softmax(sums[-1], axis=1), rows, weight), []
+        delta, parts = self._delta(sums[-1], rows, weight), []
         by_inputs = self.network.backward(theta, inputs, sums, delta, parts)
         return self.network.flat(parts[::-1]), by_inputs
 
-    def _delta(self, p, rows, weight):
-        """Derivatives of the weighted losses by the scores, for probabilities p."""
+    def _delta(self, scores, rows, weight):
+        """Derivatives of the weighted losses by the scores."""
+        p = softmax(scores, axis=1)
         p[np.arange(len(p)), self.y[rows]] -= 1.0
         return p * weight[:, None]
+
+    def _bent(self, scores, moves):
+        """Derivatives of the derivatives by the scores when these move."""
+        p = softmax(scores, axis=1)
+        return p * (moves - (p * moves).sum(axis=-1, keepdims=True))
 
     def tangents(self, theta, rows, weight, V):
         """Derivatives of both gradients when weights move along each row of V.
@@ -154,10 +160,8 @@ class DenseProblem:
             if k < last:
                 d_input = net.slope(sums[k], inputs[k + 1]) * d_sum
                 d_inputs.append(d_input)
-        p = softmax(sums[-1], axis=1)
-        d_delta = p * (d_sums[-1] - (p * d_sums[-1]).sum(axis=-1, keepdims=True))
-        d_delta *= weight[:, None]
-        delta = self._delta(p, rows, weight)
+        d_delta = self._bent(sums[-1], d_sums[-1]) * weight[:, None]
+        delta = self._delta(sums[-1], rows, weight)
         out = np.empty((len(V), net.n_weights))
         ends = net.layers(out)
         for k in range(last, -1, -1):
@@ -175,6 +179,19 @@ class DenseProblem:
             else:
                 d_delta = d_back
         return out, d_delta
+
+
+class SquaredProblem(DenseProblem):
+    """The same for numbers and one output: half the squared residuals are the losses."""
+
+    def loss(self, theta):
+        return (self.network.scores(theta, self.X)[:, 0] - self.y) ** 2 / 2.0
+
+    def _delta(self, scores, rows, weight):
+        return (scores - self.y[rows, None]) * weight[:, None]
+
+    def _bent(self, scores, moves):
+        return moves
 
 
 # ---- modules of PyTorch --------------------------------------------------------------------------

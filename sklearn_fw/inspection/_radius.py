@@ -4,7 +4,7 @@ import numpy as np
 
 from .._core import check
 from .._core.warnings import warn
-from ._classifiers import check_rows
+from ._estimators import check_rows
 
 # The paper's box is 0.3 of 255 gray levels. One that is smaller by this is hardly meant.
 LEAST_SHARE = 1e-5
@@ -59,8 +59,8 @@ def check_radius(radius, X):
     largest = np.abs(X).max(axis=0)
     if np.all((largest + each == largest) | (largest == 0.0)) and largest.any():
         raise ValueError(
-            f"radius is {radius.max():g}, below the rounding of entries of "
-            f"{largest.max():g}: it is in the units of X, see feature_radius(X)"
+            f"radius is {radius.max():g}, below the rounding of entries of {largest.max():g}: see "
+            f"feature_radius(X)"
         )
     _compare(radius, each, X)
     return each
@@ -75,21 +75,18 @@ def _compare(radius, each, X):
     if shares.min() > 1.0:
         raise ValueError(
             f"radius={_told(radius)} is in the wrong units: features of X have ranges from "
-            f"{width[varies].min():.3g} to {width[varies].max():.3g}, so that the box around each "
-            f"row holds all rows. The radius is in the units of X, before any scaler of a "
-            f"Pipeline; feature_radius(X) gives one for each feature"
+            f"{width[varies].min():.3g} to {width[varies].max():.3g}. It is in the units of X, "
+            f"before any scaler of a Pipeline; feature_radius(X) gives one for each feature"
         )
     if shares.max() < LEAST_SHARE:
         warn(
             f"radius={_told(radius)} is at most {shares.max():.1g} of the ranges of the features, "
-            f"{width[varies].min():.3g} to {width[varies].max():.3g}: it is in the units of X. "
-            f"feature_radius(X) gives one for each feature"
+            f"{width[varies].min():.3g} to {width[varies].max():.3g}: see feature_radius(X)"
         )
     if radius.ndim == 0 and shares.max() > 1.0 and shares.max() > MIXED_UNITS * shares.min():
         warn(
-            f"radius={_told(radius)} is {shares.max():.3g} times the range of one feature and "
-            f"{shares.min():.1g} of that of another: features in different units need a radius "
-            f"each, as of feature_radius(X)"
+            f"radius={_told(radius)} is {shares.min():.1g} to {shares.max():.3g} of the ranges: "
+            f"features in different units need a radius each, as of feature_radius(X)"
         )
 
 

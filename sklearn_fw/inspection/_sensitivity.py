@@ -38,13 +38,15 @@ def loss_sensitivity(
 
     Parameters
     ----------
-    estimator : MLPClassifier, LogisticRegression, Pipeline or torch.nn.Module
-        Layers, activation and the settings of the descent; it need not be fitted, except for
-        "influence". `LogisticRegression` is a network without hidden layers. Steps of a Pipeline
-        are fitted to X once and must be affine; derivatives are those by X itself. Of a fitted
-        search over parameters it is the model that was found.
+    estimator : estimator or torch.nn.Module
+        `MLPClassifier`, `MLPRegressor`, `LogisticRegression`, `LinearRegression`, `Ridge` or a
+        Pipeline that ends in one: layers, activation and the settings of the descent; it need not
+        be fitted, except for "influence", which also takes other linear regressors. Linear models
+        are networks without hidden layers; losses of regressors are half the squared residuals.
+        Steps of a Pipeline are fitted to X once and must be affine; derivatives are those by X
+        itself. Of a fitted search over parameters it is the model that was found.
     X, y : array-like of shape (n_samples, n_features), and of shape (n_samples,)
-        Training rows, for "influence" those that the estimator was fitted to, and labels, for a
+        Training rows, for "influence" those that the estimator was fitted to, and targets, for a
         module numbers of logits.
     n_steps, eval_every : int, default=200 and 10
         Steps of the descent, and between evaluations of the loss; not for "influence".
@@ -58,15 +60,15 @@ def loss_sensitivity(
         Whether to return a matrix: entry (i, j) is the mean over rows x of class j, and over t, of
         ``|| dL_t(i) / dx ||``, where L_t(i) keeps the terms of rows of class i in the mean loss.
     learning_rate : float, default=None
-        None is that of the classifier, for logistic regression the inverse of half the mean squared
-        norm of the rows. A module needs a number.
+        None is that of the network, for logistic regression the inverse of half the mean squared
+        norm of the rows, half of that for least squares. A module needs a number.
     momentum : float, default=None
-        From 0 to below 1; None is that of the classifier, with its form, and 0 for others.
+        From 0 to below 1; None is that of the network, with its form, and 0 for others.
     batch_size : int, default=None
-        Rows of one step; None is that of the classifier, or 200 at most.
+        Rows of one step; None is that of the network, or 200 at most.
     damping : float, default=None
-        For "influence": number added to the diagonal of the Hessian. None is 0 for logistic
-        regression and 0.01 for networks. For a module it is the weight decay.
+        For "influence": number added to the diagonal of the Hessian. None is 0 for linear models
+        and 0.01 for networks. For a module it is the weight decay.
     random_state : int, RandomState instance or None, default=None
         For the weights at the start and the order of rows.
 
@@ -93,9 +95,10 @@ def loss_sensitivity(
     For "influence" let theta minimize the mean loss L and a penalty, with Hessian H of the sum.
     Then ``dL/dx = -(1/n) (d/dx) <a, grad l(theta, x)>`` with ``H a = grad L``, plus the term of x
     in L, which alone is left without a penalty, except by class. The penalty is that of the
-    estimator, for `MLPClassifier` ``alpha`` over the size of its batches; modules have none but
-    damping. Conjugate gradients solve the system, with one pass over all rows for each iteration,
-    and stop at a direction of negative curvature: a larger damping is the remedy.
+    estimator, for networks of scikit-learn ``alpha`` over the size of their batches, for linear
+    regressors that with which the slope is zero; modules have none but damping. Conjugate gradients
+    solve the system, with one pass over all rows for each iteration, and stop at a direction of
+    negative curvature: a larger damping is the remedy.
 
     References
     ----------
@@ -119,7 +122,9 @@ def loss_sensitivity(
     by_class = check.flag(by_class, "by_class")
     given = (learning_rate, momentum, batch_size)
     run = _source(method, estimator, X, y, n_steps, eval_every, given, damping, random_state)
-    n, codes = len(run.y), np.arange(len(run.classes))
+    if by_class and run.classes is None:
+        raise ValueError("by_class=True needs classes, which a regressor has not: take False")
+    n, codes = len(run.y), np.arange(len(run.classes) if by_class else 0)
     groups = (run.y == codes[:, None]) / n if by_class else np.full((1, n), 1.0 / n)
     if method == "direct":
         found = run.direct_terms(groups)

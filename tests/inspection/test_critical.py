@@ -10,7 +10,13 @@ from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.dummy import DummyClassifier
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.exceptions import NotFittedError
-from sklearn.linear_model import LogisticRegression, Perceptron, RidgeClassifier, SGDClassifier
+from sklearn.linear_model import (
+    LinearRegression,
+    LogisticRegression,
+    Perceptron,
+    RidgeClassifier,
+    SGDClassifier,
+)
 from sklearn.model_selection import GridSearchCV
 from sklearn.neighbors import KNeighborsClassifier, NearestCentroid
 from sklearn.neural_network import MLPClassifier
@@ -301,6 +307,7 @@ def test_a_radius_that_hardly_fits_is_warned_of():
     [
         (lambda X, y: "model", {}, "must be a fitted classifier with predict"),
         (lambda X, y: LogisticRegression, {}, "is the class LogisticRegression"),
+        (lambda X, y: LinearRegression().fit(X, y), {}, "for a regressor take example_difficulty"),
         (
             lambda X, y: LogisticRegression().fit(X[:, 1:], y), {},
             "X has 13 features, but LogisticRegression",

@@ -5,7 +5,8 @@ import warnings
 
 import numpy as np
 import pytest
-from sklearn.base import clone
+from sklearn import linear_model
+from sklearn.base import clone, is_regressor
 from sklearn.datasets import load_digits
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.linear_model import LogisticRegression, LogisticRegressionCV, SGDClassifier
@@ -14,6 +15,7 @@ from sklearn.neural_network import MLPClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
+from sklearn_fw import AsagaRegressor
 from sklearn_fw.inspection import loss_sensitivity
 from sklearn_fw.inspection._descent import Influence
 
@@ -37,6 +39,8 @@ def differences(model, X, y, i, j):
     def losses(step):
         Z = X.copy()
         Z[i, j] += step
+        if is_regressor(model):
+            return ((fitted(model, Z, y).predict(Z) - y) ** 2 / 2).mean()
         p = fitted(model, Z, y).predict_proba(Z)[np.arange(len(y)), y]
         return np.bincount(y, weights=-np.log(p)) / len(y)
 
@@ -72,6 +76,17 @@ def test_influence_equals_differences_of_models_fitted_again(model, k, rng):
     for i, j in [(0, 0), (7, 2)]:
         expected = differences(model, X, y, i, j)
         np.testing.assert_allclose(found[:, i, j], expected, rtol=1e-3, atol=1e-7)
+
+
+@pytest.mark.parametrize("model", [linear_model.Ridge(3.0), AsagaRegressor(alpha=0.1, tol=1e-12)])
+@pytest.mark.parametrize("fit_intercept", [True, False])
+def test_influence_of_regressors_equals_differences(model, fit_intercept, rng):
+    X, y = rows(rng, 3)
+    y = X @ [1.0, 2.0, -1.0, 0.0] + y
+    model = fitted(model.set_params(fit_intercept=fit_intercept), X, y)
+    (found,) = Influence(model, X, y, 0.0).derivatives(np.full((1, 40), 1 / 40), True)
+    for i, j in [(0, 0), (7, 2)]:
+        assert found[0, i, j] == pytest.approx(differences(model, X, y, i, j), rel=1e-3, abs=1e-7)
 
 
 def test_public_functions_take_norms_of_them(rng):
@@ -176,6 +191,8 @@ def test_warnings_have_numbers(rng, monkeypatch):
             ), {}, "fit LogisticRegression with the C it found",
         ),
         (LINEAR, {"learning_rate": 0.1}, "learning_rate is for runs"),
+        (linear_model.Lasso(), {}, "any linear regressor of least squares"),
+        (linear_model.Ridge(), {"by_class": True}, "by_class=True needs classes"),
         (LINEAR, {"damping": -1.0}, "damping"),
         (LINEAR, {"damping": 0.1, "method": "unrolled"}, "damping is for method='influence'"),
         (LINEAR, {"y": np.arange(40) % 3 + 1}, r"y has the classes \[1, 2, 3\], but the estimator"),

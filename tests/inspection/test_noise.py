@@ -3,15 +3,19 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from sklearn.datasets import load_breast_cancer, load_digits
+from sklearn import linear_model
+from sklearn.base import clone
+from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits
 from sklearn.ensemble import RandomForestClassifier
-from sklearn.linear_model import LogisticRegression, SGDClassifier
+from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge, SGDClassifier
 from sklearn.metrics import roc_auc_score
 from sklearn.naive_bayes import GaussianNB, MultinomialNB
 from sklearn.neural_network import MLPClassifier
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import MaxAbsScaler, StandardScaler
+from sklearn.preprocessing import MaxAbsScaler, PolynomialFeatures, StandardScaler
+from sklearn.tree import DecisionTreeRegressor
 
+from sklearn_fw import AsagaRegressor
 from sklearn_fw.inspection import (
     corrupt_inputs,
     corrupt_labels,
@@ -121,6 +125,54 @@ def test_sparse_rows_are_as_hard_as_dense_ones(kind):
         example_difficulty(MultinomialNB(), kind(X * 1e150), y)
 
 
+def shifted_diabetes(seed):
+    """Diabetes with 40 targets that are 150 off."""
+    X, y = load_diabetes(return_X_y=True)
+    rng = np.random.default_rng(seed)
+    wrong = np.isin(np.arange(len(y)), rng.choice(len(y), 40, replace=False))
+    return X, y + 150 * wrong * rng.choice([-1, 1], len(y)), wrong
+
+
+@pytest.mark.parametrize(
+    "model", [LinearRegression(), Ridge(2.0, fit_intercept=False), AsagaRegressor(alpha=1e-3)]
+)
+def test_closed_form_is_that_of_fits_without_a_row(model):
+    X, y, _ = shifted_diabetes(0)
+    found = example_difficulty(make_pipeline(PolynomialFeatures(2), model), X, y)
+    X = PolynomialFeatures(2).fit_transform(X)
+    less = clone(model).set_params(tol=1e-12)
+    if "alpha" in model.get_params() and not isinstance(model, Ridge):  # a penalty of the mean
+        less.set_params(alpha=1e-3 * len(y) / (len(y) - 1))
+    for i in (0, 200):
+        rest = np.arange(len(y)) != i
+        value = less.fit(X[rest], y[rest]).predict(X[i : i + 1])[0]
+        assert found.residual[i] == pytest.approx(y[i] - value, rel=1e-6)
+        ends = [clone(model).fit(X, y + step * ~rest).predict(X)[i] for step in (10, 0)]
+        assert found.leverage[i] == pytest.approx((ends[0] - ends[1]) / 10, rel=1e-2)
+
+
+CUBIC = make_pipeline(PolynomialFeatures(3), StandardScaler(), Ridge())
+DESCENT = make_pipeline(StandardScaler(), linear_model.SGDRegressor(tol=None, max_iter=5))
+
+
+@pytest.mark.parametrize(
+    ("model", "method", "least", "gain"),
+    [
+        (CUBIC, "leave_one_out", 0.78, 0.02), (DESCENT, "early", 0.93, -0.01),
+        (DecisionTreeRegressor(min_samples_leaf=2), "held_out", 0.85, 0.1),
+    ],
+)  # fmt: skip
+def test_wrong_targets_are_found(model, method, least, gain):
+    ours, plain = 0.0, 0.0
+    for seed in range(3):
+        X, y, wrong = shifted_diabetes(seed)
+        found = example_difficulty(model, X, y, n_runs=10, random_state=0)
+        plain += roc_auc_score(wrong, np.abs(y - clone(model).fit(X, y).predict(X))) / 3
+        ours += roc_auc_score(wrong, found.score) / 3
+        assert found.method == method
+    assert ours > max(least, plain + gain)
+
+
 def test_refusals_of_difficulty():
     X, y = digits(100)
     with pytest.raises(ValueError, match="needs partial_fit, which LogisticRegression"):
@@ -129,8 +181,18 @@ def test_refusals_of_difficulty():
         example_difficulty(GaussianNB(), X, y % 2, method="early", n_epochs=1, n_runs=3)
     with pytest.raises(ValueError, match="n_epochs must be 'auto' or an integer"):
         example_difficulty(MLPClassifier(), X, y, n_epochs="many")
-    with pytest.raises(TypeError, match="must be a classifier"):
-        example_difficulty(StandardScaler(), X, y)
+    for model, given, message in (
+        (StandardScaler(), {}, "must be a classifier or a regressor"),
+        (LogisticRegression(), {"y": y / 7}, "not integers: take a regressor"),
+        (Ridge(), {"y": y * 0}, "y has one value only, 0"),
+        (linear_model.Lasso(), {"method": "leave_one_out"}, "take 'held_out'"),
+        (LogisticRegression(), {"method": "leave_one_out"}, "needs a linear regressor"),
+        (LinearRegression(), {"X": np.eye(100), "method": "leave_one_out"}, "whatever its target"),
+    ):
+        with pytest.raises((TypeError, ValueError), match=message):
+            example_difficulty(model, **{"X": X, "y": y, **given})
+    with pytest.raises(ValueError, match="need classes: take radius=None"):
+        track_memorization(Ridge(), X, y, X, y, radius=0.1)
 
 
 @pytest.mark.slow

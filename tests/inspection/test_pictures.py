@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
-from sklearn.datasets import load_wine
+from sklearn.datasets import load_diabetes, load_wine
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.exceptions import NotFittedError
-from sklearn.neural_network import MLPClassifier
+from sklearn.neural_network import MLPClassifier, MLPRegressor
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
@@ -45,6 +45,17 @@ def test_report(scale):
     assert [type(d).__name__ for d in display.displays].count("SensitivityDisplay") == 2
     drawn = display.displays[0].lines_[0].get_ydata()
     np.testing.assert_array_equal(drawn, report.real_.train_accuracy)
+
+
+def test_report_of_a_regressor():
+    X, y = load_diabetes(return_X_y=True)
+    last = MLPRegressor(hidden_layer_sizes=(20,), solver="sgd", learning_rate_init=0.01)
+    model = make_pipeline(StandardScaler(), last)
+    report = MemorizationReport(model, n_epochs=20, n_runs=2, n_steps=20, random_state=0)
+    report.run(X, y / 100)
+    assert report.real_.valid_accuracy[-1] > 0.2 > report.random_.valid_accuracy[-1]
+    assert report.sensitivity_.loss[-1] < report.random_sensitivity_.loss[-1]
+    assert len(report.plot().displays) == 5
 
 
 @pytest.mark.slow

@@ -122,7 +122,7 @@ def test_verbose(caplog):
         AsagaClassifier(random_state=0).fit(X, y)  # compilation is announced once
         caplog.clear()
         model = AsagaClassifier(verbose=1, random_state=0).fit(X, y)
-        first, *lines = caplog.messages
+        first, _, *lines = caplog.messages
         assert "started" in first
         assert len(lines) == model.history_["n_iter"].size
         assert all(name in lines[-1] for name in model.history_)

@@ -1,10 +1,11 @@
-"""Classifiers of users: checks of them, their predictions and scores, and training in epochs."""
+"""Estimators of users: checks of them, their predictions and scores, and training in epochs."""
 
 from contextlib import contextmanager
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.base import clone, is_classifier
+from sklearn.base import clone, is_classifier, is_regressor
+from sklearn.metrics import r2_score
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import FunctionTransformer
 from sklearn.utils.validation import check_is_fitted
@@ -16,6 +17,9 @@ from .._core.torch import is_torch_module
 CHUNK = 4096
 
 NO_PROBABILITY = 1e-300  # what a probability of zero counts as
+NORMAL = 1.4826  # standard deviation of normal numbers whose absolute values have median 1
+FAR = 3.0  # residuals of so many standard deviations count as errors of a regressor
+SETTLED = 1e-3  # relative slope of an objective, or gain of a Newton step, at what is a minimum
 # When errors of a fit are raised.
 FITTED = "fitted to X and y, with a value of param_range if there is one"
 
@@ -83,12 +87,14 @@ def check_classifier(estimator):
         return estimator
     if not callable(getattr(estimator, "predict", None)):
         raise TypeError(
-            f"estimator must be a fitted classifier with predict, or a torch.nn.Module that gives "
-            f"logits; got {estimator!r:.80}"
+            f"estimator must be a fitted classifier with predict or a module, got {estimator!r:.60}"
         )
     if hasattr(estimator, "fit"):
         if hasattr(estimator, "__sklearn_tags__") and not is_classifier(estimator):
-            raise TypeError(f"estimator must be a classifier, got {type(estimator).__name__}")
+            raise TypeError(
+                f"estimator must be a classifier, got {type(estimator).__name__}; for a regressor "
+                f"take example_difficulty or loss_sensitivity"
+            )
         check_is_fitted(estimator)
     return best_of(estimator)
 
@@ -111,10 +117,8 @@ def check_inputs(estimator, X, name="X"):
     X = check_rows(X, name, allow_nd=is_torch_module(estimator))
     wanted = getattr(estimator, "n_features_in_", None)
     if wanted is not None and X.shape[1] != wanted:
-        raise ValueError(
-            f"{name} has {X.shape[1]} features, but {type(estimator).__name__} was fitted to "
-            f"{wanted}"
-        )
+        fitted = type(estimator).__name__
+        raise ValueError(f"{name} has {X.shape[1]} features, but {fitted} was fitted to {wanted}")
     return X
 
 
@@ -130,11 +134,22 @@ def check_labels(y, n, name="y"):
     classes = check.find_labels(y, name)
     if n is not None and len(y) != n:
         raise ValueError(f"{name} has {len(y)} labels for the {n} rows of X")
-    if y.dtype.kind == "f" and np.any(y != np.rint(y)):
-        raise ValueError(f"{name} holds numbers that are not integers, as of regression: {y[0]}")
     if len(classes) < 2:
         raise ValueError(f"{name} has one class only, {classes.tolist()}: two are needed")
     return classes, np.searchsorted(classes, y)
+
+
+def check_targets(estimator, y, n, name="y"):
+    """``(y, classes)``: labels and all of them; for a regressor numbers and None."""
+    if hasattr(estimator, "__sklearn_tags__") and is_regressor(estimator):
+        y = check.vector(check.numbers(y, name), name, n)
+        if np.ptp(y) == 0.0:
+            raise ValueError(f"{name} has one value only, {y[0]:g}: two are needed")
+        return y, None
+    classes, codes = check_labels(y, n, name)
+    if classes.dtype.kind == "f" and np.any(classes != np.rint(classes)):
+        raise ValueError(f"{name} holds numbers that are not integers: take a regressor")
+    return classes[codes], classes
 
 
 def classes_of(estimator):
@@ -156,18 +171,18 @@ def _answers(estimator, X, rows, method):
 
 
 def labels_by(estimator, X):
-    """Predicted labels of rows."""
+    """Predicted labels of rows, of a regressor numbers."""
 
     def ask(rows):
         answer, shape = _answers(estimator, X, rows, "predict"), (X[rows].shape[0],)
         if answer.shape != shape:
             raise ValueError(
-                f"estimator: predict must give one label per row, shape {shape}, got {answer.shape}"
+                f"estimator: predict must give one value per row, shape {shape}, got {answer.shape}"
             )
         if answer.dtype.kind == "f" and not np.all(np.isfinite(answer)):
             raise ValueError("estimator: predict gave NaN or infinity")
         if answer.dtype.kind not in "biufUSO":
-            raise ValueError(f"estimator: predict gave no labels but {answer.dtype}")
+            raise ValueError(f"estimator: predict gave no labels or numbers but {answer.dtype}")
         return answer
 
     return in_chunks(ask, X.shape[0])
@@ -202,13 +217,14 @@ def scores_by(estimator, X, method, n_classes):
 
 
 def check_template(estimator, X):
-    """A classifier that can be cloned and fitted to rows of X; of a search the model it found."""
+    """An estimator that can be cloned and fitted to rows of X; of a search the model it found."""
     can_fit = callable(getattr(estimator, "fit", None)) and hasattr(estimator, "get_params")
     if isinstance(estimator, type) or not can_fit:
-        raise TypeError(f"estimator must be a scikit-learn classifier, got {estimator!r:.60}")
+        raise TypeError(f"estimator must be one of scikit-learn, got {estimator!r:.60}")
     estimator = best_of(estimator)
-    if not is_classifier(estimator):
-        raise TypeError(f"estimator must be a classifier, got {type(estimator).__name__}")
+    if not (is_classifier(estimator) or is_regressor(estimator)):
+        name = type(estimator).__name__
+        raise TypeError(f"estimator must be a classifier or a regressor, got {name}")
     return with_names(estimator, X)
 
 
@@ -226,9 +242,10 @@ def random_states(estimator):
 
 
 class Epochs:
-    """A fresh classifier and its training rows, which may be sparse.
+    """A fresh estimator and its training rows, which may be sparse.
 
-    Random states and the order of the rows are drawn by ``rng``; ``classes`` are all labels. Steps
+    Random states and the order of the rows are drawn by ``rng``; ``classes`` are all labels, None
+    for a regressor. Steps
     in front of the last of a Pipeline are fitted once, as they have no epochs.
     """
 
@@ -248,31 +265,95 @@ class Epochs:
                 if isinstance(self.model, Pipeline) and len(self.model.steps) > 1:
                     self.behind = self.model[:-1].fit(self.X, self.y).transform(self.X)
             by_place = getattr(self.behind, "iloc", self.behind)  # frames go by names else
-            self.last.partial_fit(by_place[order], self.y[order], classes=self.classes)
+            given = {} if self.classes is None else {"classes": self.classes}
+            self.last.partial_fit(by_place[order], self.y[order], **given)
 
     def fit(self):
         with noted(FITTED):
             self.model.fit(self.X, self.y)
 
 
-def probabilities(model, X, y):
+def accuracy(model, X, y):
+    """Fraction of right labels; of a regressor the coefficient of determination."""
+    found = labels_by(model, X)
+    return float(r2_score(y, found) if is_regressor(model) else np.mean(found == y))
+
+
+def graded(residuals):
+    """Which residuals are far from the others, and all in robust standard deviations."""
+    off = np.abs(residuals)
+    # Where most are zero, as with few distinct targets, the median is no scale.
+    off = off / (NORMAL * np.median(off) or off.mean() or 1.0)
+    return off > FAR, off
+
+
+def misfits(model, X, y):
     """Whether each row is misclassified, and one minus the probability of its label.
 
-    Without probabilities the second is the first.
+    Without probabilities the second is the first; for regressors `graded` residuals.
     """
-    wrong = labels_by(model, X) != y
+    found = labels_by(model, X)
+    if is_regressor(model):
+        return graded(y - found)
+    wrong = found != y
     if not callable(getattr(model, "predict_proba", None)):
         return wrong, wrong.astype(np.float64)
     with noted("raised by predict_proba on X"):
         p = np.asarray(model.predict_proba(X), dtype=np.float64)
     classes = np.asarray(model.classes_)
     if p.shape != (len(y), len(classes)) or not np.all(np.isfinite(p)):
-        raise ValueError(
-            f"estimator: predict_proba must give numbers of shape ({len(y)}, {len(classes)}), got "
-            f"shape {p.shape}"
-        )
+        shape = len(y), len(classes)
+        raise ValueError(f"estimator: predict_proba must have shape {shape}, got {p.shape}")
     # A class that was not among the rows of this run has probability zero.
     column = np.minimum(np.searchsorted(classes, y), len(classes) - 1)
     there = classes[column] == y
     own = np.take_along_axis(p, column[:, None], axis=1)[:, 0]
     return wrong, 1.0 - np.where(there, own, 0.0)
+
+
+# ---- least squares -------------------------------------------------------------------------------
+
+
+def ridge_of(model, X, y):
+    """Factor a of the penalty ``a |w|^2 / 2`` with which a linear model has least squares on X, y.
+
+    None where it has not. The numbers decide, not the class: at the minimum of the mean of ``r^2 /
+    2`` and the penalty, the mean of ``r x`` is ``a w``, for centered X and y with an intercept.
+    """
+    w = getattr(model, "coef_", None)
+    if not isinstance(w, np.ndarray) or w.shape not in ((X.shape[1],), (1, X.shape[1])):
+        return None
+    X, y, _ = _centered(model, X, y)
+    w = np.ravel(w).astype(np.float64)
+    slope, square = (y - X @ w) @ X / len(y), w @ w
+    strength = max(slope @ w / square, 0.0) if square > 0.0 else 0.0
+    size = np.abs(y) @ np.abs(X) / len(y)
+    is_flat = np.all(np.abs(slope - strength * w) <= SETTLED * (size + SETTLED * size.max()))
+    return strength if square > 0.0 and is_flat else None
+
+
+def _centered(model, X, y):
+    """Rows and targets without their means where there is an intercept, and its leverage."""
+    base = 1.0 / len(y) if getattr(model, "fit_intercept", True) else 0.0
+    return X - base * X.sum(axis=0), y - base * y.sum(), base
+
+
+def left_out(model, X, y):
+    """Residuals of refits without each row, ``r_i / (1 - h_i)``, and h, the leverages, or None.
+
+    The penalty keeps its factor to the sum, not to the mean, of the squares.
+    """
+    if isinstance(model, Pipeline):
+        X, model = model[:-1].transform(X), last_of(model)
+    X = np.empty((0, 0)) if sp.issparse(X) else np.asarray(X, dtype=np.float64)
+    strength = ridge_of(model, X, y)
+    if strength is None:
+        return None
+    X, y, base = _centered(model, X, y)
+    U, s, _ = np.linalg.svd(X, full_matrices=False)
+    s = np.where(s > len(y) * np.finfo(float).eps * s[0], s, 0.0) ** 2
+    shrink = np.divide(s, s + len(y) * strength, out=np.zeros_like(s), where=s > 0.0)
+    h = U**2 @ shrink + base
+    if h.max() > 1.0 - 1e-8:  # that row is fitted whatever its target
+        return None
+    return (y - U @ (shrink * (U.T @ y))) / (1.0 - h), h
