@@ -4,6 +4,7 @@ import math
 from abc import abstractmethod
 from functools import partial
 from numbers import Real
+from operator import attrgetter
 
 import numpy as np
 import scipy.sparse as sp
@@ -29,8 +30,14 @@ KINDS = {"fw": FW, "away": AWAY, "pairwise": PAIRWISE}
 
 
 def total_of(name):
-    """The sum over all iterates, as a property."""
-    return property(lambda self: sum([getattr(iterate, name) for iterate in self.iterates]))
+    """The sum over all iterates, as a property; of one, which is asked most, at once."""
+    get = attrgetter(name)
+
+    def total(self):
+        iterates = self.iterates
+        return get(iterates[0]) if len(iterates) == 1 else sum(map(get, iterates))
+
+    return property(total)
 
 
 class FrankWolfe(IterativeMethod):
@@ -91,15 +98,16 @@ class FrankWolfe(IterativeMethod):
                 iterate.answer()
 
     def row(self):
-        known = math.isfinite(self.dual_gap)  # not where an oracle has no bound
+        gap, certified = self.gap, self.dual_gap
         row = {
             "n_oracle_calls": self.n_calls, "objective": self.value,
-            "dual_gap": self.dual_gap if known else None, "step_size": self.step_length,
+            "dual_gap": certified if certified < math.inf else None,  # without a bound
+            "step_size": self.step_length,
         }  # fmt: skip
-        if self.dual_gap != self.gap:
-            row["estimated_gap"] = self.gap
+        if certified != gap:
+            row["estimated_gap"] = gap
         if self._seeks_worst:
-            row["pairwise_gap"] = self.gap + self.away_gap
+            row["pairwise_gap"] = gap + self.away_gap
             row["n_good"], row["n_away"], row["n_drop"] = self.n_good, self.n_away, self.n_drop
         return row
 

@@ -201,8 +201,10 @@ def _patient(run, max_iter, verbose, callback):
             outcome = outcome._replace(status=Status.MAX_ITER)
             break
         else:
-            run = run.corrected() if isinstance(run, ScanRun) else _by_secants(
-                run, max_iter, callback is not None
+            run = (
+                run.corrected()
+                if isinstance(run, ScanRun)
+                else _by_secants(run, max_iter, callback is not None)
             )
         runs.append(run)
     if not outcome.converged:

@@ -12,6 +12,7 @@ from ..._kernels.common.step_rules import open_loop_step, short_step
 from ..objectives import knows_lines
 
 MOST_TRIALS = 60  # of one line search or one backtracking
+MOST_INSIDE = 12  # within the bracket of a root
 NOISE = 1e-6  # share of a value that may be rounding
 FLAT = 1e-3  # share of the first slope at which a line search ends
 STRAIGHT = 1e-9  # the same at the root of a slope that changes as that of a parabola
@@ -153,7 +154,7 @@ class LineSearch:
 
     def _search(self, line, slope_low, guess, high):
         """The root between zero and ``high``, or ``high``, and the slope there."""
-        low, slope_high, first, kept = 0.0, None, -slope_low, 0
+        low, slope_high, first, kept, n_inside = 0.0, None, -slope_low, 0, 0
         step = guess if guess < high else (high if high < math.inf else 1.0)
         best = (math.inf, 0.0, 0.0)
         for i in range(MOST_TRIALS):
@@ -183,7 +184,8 @@ class LineSearch:
                 slope_low *= 0.5 if kept == -1 else 1.0
                 kept = -1
             step = low + (high - low) * slope_low / (slope_low - slope_high)
-            if not low < step < high:
+            n_inside += 1
+            if n_inside > MOST_INSIDE or not low < step < high:
                 break
         return best[1], best[2]
 
