@@ -2,6 +2,7 @@
 
 import math
 
+import numpy as np
 from scipy.optimize import OptimizeResult
 
 from ..._core import check
@@ -191,7 +192,7 @@ def _patient(run, max_iter, verbose, callback):
 
     runs = [run]
     while True:
-        outcome = drive_until(run, lambda: run.is_slow and history.n_iter < max_iter)
+        outcome = drive_until(run, lambda run=run: run.is_slow and history.n_iter < max_iter)
         if outcome.status is not Status.STOPPED or is_asked:
             break
         if isinstance(run.objective, Secants) and not run.objective.is_quadratic:
@@ -221,16 +222,15 @@ def _can_follow(run):
 
 def _by_secants(run, max_iter, is_watched):
     """The run that goes on where a function proved to be quadratic."""
-    iterate = run.iterate
-    has_zero = isinstance(iterate.domain, L1Ball)
-    objective = Secants(run.objective, iterate.point * 0.0 if has_zero else iterate.point)
-    variant = _natural_variant(objective, iterate.domain, True)
-    make, options = QuadraticCorrection, {}
-    if variant == "pairwise":
-        make, options = ScanRun, {"max_iter": max_iter, "rule": run.rule, "is_watched": is_watched}
+    domain, active, center = run.iterate.domain, run.iterate.active, run.iterate.point
+    make, options = QuadraticCorrection, {"variant": "min_norm_point"}
+    if type(domain) is L1Ball:  # of two atoms for each column, distances from zero
+        make, center = ScanRun, np.zeros(domain.size)
+        options = {"variant": "pairwise", "rule": run.rule}
+        options |= {"max_iter": max_iter, "is_watched": is_watched}
     follower = make(
-        objective, iterate.domain, variant=variant, refresh=REFRESH, accuracy=run.accuracy,
-        combination=(iterate.active.atoms, iterate.active.weights), tol=run.given_tol, **options,
+        Secants(run.objective, center), domain, refresh=REFRESH, accuracy=run.accuracy,
+        combination=(active.atoms, active.weights), tol=run.given_tol, **options,
     )  # fmt: skip
     return run.leave_to(follower)
 
