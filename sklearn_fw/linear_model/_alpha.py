@@ -42,6 +42,8 @@ STEPS, DECADES = 6, 3
 WORSE, MUCH_WORSE, PATIENCE = 5e-3, 0.2, 2
 # Accuracy and iterations of its fits, and the share of the seconds of a fit that it may take.
 ACCURACY, ITERATIONS, SECONDS = 1e-3, 100, 0.5
+# Iterations of the optimum itself: methods that go on from it are slower.
+MOST_ITERATIONS = 1000
 
 
 def automatic_strength(problem, targets):
@@ -265,7 +267,7 @@ def optima_by_folds(problem, targets):
     penalty = problem.penalty.scaled(strength)
     for y in targets:
         variant = problem.variant(y=np.ascontiguousarray(y), penalty=penalty)
-        run, _ = solve(variant, Auto(), tol=ACCURACY, max_iter=ITERATIONS, rng=rng)
+        run, _ = solve(variant, Auto(), tol=ACCURACY, max_iter=MOST_ITERATIONS, rng=rng)
         coefs.append(run.best.coef)
     return coefs
 

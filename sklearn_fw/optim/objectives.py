@@ -117,6 +117,10 @@ class Objective(ABC):
         """
         raise NotImplementedError(f"{type(self).__name__} is not known to be quadratic")
 
+    def _change(self, image):
+        """The slopes of a quadratic function without those at zero."""
+        return self.slopes(image)[1] - self.slopes(np.zeros(len(image)))[1]
+
     def curvature(self, direction):
         """Second derivative of a quadratic function along a direction, a float.
 

@@ -17,7 +17,7 @@ def test_points_of_matrices_that_callbacks_read(rng):
 
 
 def test_functions_of_single_precision(rng):
-    """Backtracking goes on by slopes where values are rounded to more than a step brings."""
+    """Line searches go by slopes where values are rounded to more than a step brings."""
     A = rng.normal(size=(60, 20)).astype(np.float32)
     b = A[:, 0] - A[:, 3] + rng.normal(size=60).astype(np.float32)
 
@@ -29,7 +29,7 @@ def test_functions_of_single_precision(rng):
     result = minimize_frank_wolfe(function, domain, tol=1e-4, max_iter=500)
     exact = minimize_frank_wolfe(objectives.LeastSquares(A, b), domain, tol=1e-9)
     assert result.success
-    assert result.step_size == "backtracking"
+    assert result.step_size == "line_search"
     assert result.fun == pytest.approx(exact.fun, rel=1e-5)
 
 

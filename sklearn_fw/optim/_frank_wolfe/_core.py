@@ -4,6 +4,7 @@ import math
 from abc import abstractmethod
 from functools import partial
 from numbers import Real
+from operator import attrgetter
 
 import numpy as np
 import scipy.sparse as sp
@@ -16,7 +17,7 @@ from ..domains._base import UnitAtom, is_ours
 from ..domains._spectral import is_matrix
 from ..objectives import Objective
 from ._iterate import ActiveSet, Iterate
-from ._steps import ImageLine, Line, StepState, take
+from ._steps import PARABOLAS, ImageLine, Line, StepState, take
 
 CLOSE = 0.02  # gap over what the answers bring, from which on these must come closer
 WALK = 32.0  # slack over gap that steps can do with: answers are far better than what is certain
@@ -29,8 +30,14 @@ KINDS = {"fw": FW, "away": AWAY, "pairwise": PAIRWISE}
 
 
 def total_of(name):
-    """The sum over all iterates, as a property."""
-    return property(lambda self: sum([getattr(iterate, name) for iterate in self.iterates]))
+    """The sum over all iterates, as a property; of one, which is asked most, at once."""
+    get = attrgetter(name)
+
+    def total(self):
+        iterates = self.iterates
+        return get(iterates[0]) if len(iterates) == 1 else sum(map(get, iterates))
+
+    return property(total)
 
 
 class FrankWolfe(IterativeMethod):
@@ -91,15 +98,16 @@ class FrankWolfe(IterativeMethod):
                 iterate.answer()
 
     def row(self):
-        known = math.isfinite(self.dual_gap)  # not where an oracle has no bound
+        gap, certified = self.gap, self.dual_gap
         row = {
             "n_oracle_calls": self.n_calls, "objective": self.value,
-            "dual_gap": self.dual_gap if known else None, "step_size": self.step_length,
+            "dual_gap": certified if certified < math.inf else None,  # without a bound
+            "step_size": self.step_length,
         }  # fmt: skip
-        if self.dual_gap != self.gap:
-            row["estimated_gap"] = self.gap
+        if certified != gap:
+            row["estimated_gap"] = gap
         if self._seeks_worst:
-            row["pairwise_gap"] = self.gap + self.away_gap
+            row["pairwise_gap"] = gap + self.away_gap
             row["n_good"], row["n_away"], row["n_drop"] = self.n_good, self.n_away, self.n_drop
         return row
 
@@ -150,7 +158,7 @@ class Minimization(FrankWolfe):
         accuracy=1.0, refresh=1, measures=False,
     ):  # fmt: skip
         self.objective, self.accuracy, self.measures = objective, accuracy, measures
-        self.tol, self._is_relative, self._least = tol or 0.0, tol is None, None
+        self.tol, self.given_tol, self._least = tol or 0.0, tol, None
         self.lazy = variant not in ("away", "pairwise") and is_matrix(domain) and is_ours(objective)
         self.iterate = Iterate(
             domain, start=start, combination=combination, refresh=refresh, lazy=self.lazy,
@@ -163,6 +171,12 @@ class Minimization(FrankWolfe):
             self._images = {}
             self.image = self._checked_image(self.iterate.point)
         self._refresh, self._n_moves, self._ahead = refresh, 0, None
+        self._line = self._known = None
+
+    @property
+    def is_slow(self):
+        """Whether a correction of all weights would come further."""
+        return getattr(self.rule, "n_parabolas", 0) >= PARABOLAS
 
     def look(self):
         if self.image is not None and is_ours(self.objective):
@@ -185,13 +199,13 @@ class Minimization(FrankWolfe):
 
     def _derivatives(self, point):
         if self.image is None:
-            return self.objective(point)
+            return self._known or self.objective(point)
         value, slopes = self.objective.slopes(self.image)
         return value, self.objective.adjoint(slopes)
 
     def certify(self):
         row = super().certify()
-        if self._is_relative:
+        if self.given_tol is None:
             if self._least is None:
                 self._least = FLOOR * max(abs(self.value), self.gap)
             self.tol = max(SHARE * abs(self.value), self._least)
@@ -207,7 +221,7 @@ class Minimization(FrankWolfe):
 
     def refresh(self):
         """Free the point and its image of the rounding errors of earlier steps."""
-        self._n_moves = 0
+        self._n_moves, self._known = 0, None
         self.iterate.refresh()
         if self.image is not None:
             self.image = self.objective.image(self.iterate.point)
@@ -247,6 +261,7 @@ class Minimization(FrankWolfe):
 
     def advance(self):
         super().advance()
+        self._known = self._line.known.get(self.step_length)
         self._n_moves += 1
         if self._n_moves >= self._refresh:
             self.refresh()
@@ -256,11 +271,21 @@ class Minimization(FrankWolfe):
     def line(self, kind):
         iterate, direction = self.iterate, partial(self.iterate.direction, kind)
         if self.image is None:
-            return Line(self.objective, iterate.point, self.value, direction)
+            self._line = Line(self.objective, iterate.point, self.value, direction)
+            return self._line
         base = self.image if kind == FW else self.image_of(iterate.active.atom(iterate.worst))
         front = self.image if kind == AWAY else self.image_of(iterate.atom)
         self._ahead = front - base
-        return ImageLine(self.objective, self.image, self._ahead, self.value, direction)
+        self._line = ImageLine(self.objective, self.image, self._ahead, self.value, direction)
+        return self._line
+
+    def leave_to(self, follower):
+        """Let another run go on from here, with all counts."""
+        follower.iterate.n_calls = self.iterate.n_calls
+        for name in ("n_iter", "n_good", "n_away", "n_drop", "n_swap", "_least"):
+            setattr(follower, name, getattr(self, name))
+        follower.certify()
+        return follower
 
     def image_of(self, atom):
         """The image of an atom, kept as long as the atom is in use where it costs a product."""

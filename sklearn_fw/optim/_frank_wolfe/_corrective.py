@@ -1,5 +1,7 @@
 """Quadratics over the atoms found so far: corrections of all weights, and steps in one kernel."""
 
+from functools import cached_property
+
 import numpy as np
 from scipy.linalg.lapack import dposv
 from sklearn.exceptions import ConvergenceWarning
@@ -11,13 +13,15 @@ from ..._kernels import lazy
 from ..domains._base import UnitAtom, as_atom, is_ours
 from ..domains._sets import ConvexHull, L1Ball, Simplex
 from ..objectives import Composite, Objective
-from ._core import KINDS, Minimization
+from ._core import KINDS, Minimization, checked_derivatives
 from ._iterate import ActiveSet
 
 INNER_STEPS = 2000  # of one correction at most
 FAR = 1e3  # length of a sum, this many times shorter than its terms, that is looked at once more
 FLAT = 1e-12  # second derivatives over slopes that are rounding
 INNER_SHARE = 0.01  # of the gap, to which a correction goes where that is more than tol
+# Difference of a value from that of a parabola, over the terms of its change and over the largest.
+UNEQUAL, ROUNDING = 1e-6, 1e-11
 
 
 class Correction(Minimization):
@@ -60,6 +64,53 @@ class Correction(Minimization):
         return function
 
 
+class Secants(Objective):
+    """A function of which only gradients are known, which change as those of a quadratic do.
+
+    ``is_quadratic`` is that of the values so far. Images are distances from a point of the domain.
+    """
+
+    is_quadratic = True
+
+    def __init__(self, function, center):
+        self.function, self.center, self.size = function, center, center.size
+        self._last, self._largest, self._changes = None, 0.0, {}
+
+    def image(self, point):
+        return (point if isinstance(point, np.ndarray) else point.to_array()) - self.center
+
+    def slopes(self, image):
+        x = self.center + image
+        value, (gradient,) = checked_derivatives(self.function(x), [("gradient", x)], "objective")
+        if self._last is not None:
+            before, lower, slopes = self._last
+            ahead = image - before
+            ends = np.array([slopes @ ahead, gradient @ ahead])
+            error = abs(value - lower - 0.5 * ends.sum())
+            if error > UNEQUAL * np.abs(ends).sum() + ROUNDING * self._largest:
+                self.is_quadratic = False
+        self._last, self._largest = (image, value, gradient), max(self._largest, abs(value))
+        return value, gradient.copy()
+
+    def adjoint(self, slopes):
+        return slopes
+
+    def _change(self, image):
+        key, opposite = image.tobytes(), (0.0 - image).tobytes()
+        if opposite in self._changes:
+            return -self._changes[opposite]
+        if key not in self._changes:
+            self._changes[key] = self.slopes(image)[1] - self._at_zero
+        return self._changes[key]
+
+    @cached_property
+    def _at_zero(self):
+        return self.slopes(np.zeros(self.size))[1]
+
+    def inner(self, image, others):
+        return others @ self._change(image)
+
+
 class QuadraticCorrection(Correction):
     """The same in closed form, for quadratic objectives: by the inner products of all atoms.
 
@@ -74,6 +125,11 @@ class QuadraticCorrection(Correction):
         self.gram = np.array([objective.inner(row, self.rows) for row in self.rows])
         _, self.origin = objective.slopes(np.zeros(self.rows.shape[1]))
         self.products = -(self.rows @ self.origin)
+
+    @property
+    def is_slow(self):
+        # Steps of length zero: rounding leaves no more.
+        return self.step_length == 0.0 or not self.objective.is_quadratic
 
     def corrected(self, weights):
         if len(weights) > len(self.rows):
@@ -270,7 +326,7 @@ class ScanRun(Minimization):
 
     def __init__(self, objective, domain, *, variant, max_iter, is_watched=False, **options):
         super().__init__(objective, domain, variant=variant, **options)
-        self.max_iter, self.hull, self._since = max_iter, None, 0
+        self.max_iter, self.hull, self._since = max_iter, None, None
         self._chunk_size = 1 if is_watched else CHUNK
         self.points = getattr(domain, "points", None)  # of a hull, else atoms are unit vectors
         # The factor of the columns that an atom is, and whether each column stands for two atoms.
@@ -280,7 +336,8 @@ class ScanRun(Minimization):
     def is_slow(self):
         n_active = self.n_atoms if self.hull is None else int(self.hull.counts[scan.N_ACTIVE])
         steps, each = PATIENCE
-        return self.n_iter >= max(steps, each * n_active) and n_active <= MOST
+        is_late = self.n_iter >= max(steps, each * n_active) and n_active <= MOST
+        return is_late or not self.objective.is_quadratic
 
     def corrected(self):
         if self.hull is not None:
@@ -288,13 +345,9 @@ class ScanRun(Minimization):
         active = self.iterate.active
         follower = QuadraticCorrection(
             self.objective, self.iterate.domain, variant="min_norm_point", refresh=self._refresh,
-            combination=(active.atoms, active.weights), tol=None if self._is_relative else self.tol,
+            combination=(active.atoms, active.weights), tol=self.given_tol,
         )  # fmt: skip
-        follower.iterate.n_calls = self.iterate.n_calls
-        for name in ("n_iter", "n_good", "n_away", "n_drop", "n_swap", "_least"):
-            setattr(follower, name, getattr(self, name))
-        follower.certify()
-        return follower
+        return self.leave_to(follower)
 
     # ---- the list of atoms ---------------------------------------------------------------------
 
@@ -326,10 +379,9 @@ class ScanRun(Minimization):
 
     def step(self):
         if self.n_iter < 0:
-            row = super().step()
-            if self.dual_gap > self.tol:
-                self._begin()
-            return row
+            return super().step()
+        if self._since is None:
+            self._begin()
         table = self._chunk() if self.hull is not None else None
         return table or super().step()
 
@@ -367,7 +419,7 @@ class ScanRun(Minimization):
 
     def _begin(self):
         """Set up the kernel where the base stands, if that is a combination of listed atoms."""
-        active = self.iterate.active or ActiveSet([self.iterate.point])
+        self._since, active = 0, self.iterate.active or ActiveSet([self.iterate.point])
         numbers = self._numbers_of(active.atoms)
         if numbers is None:
             return
@@ -450,7 +502,7 @@ class ScanRun(Minimization):
             columns[: self._n_columns] = self.hull.columns
             self.hull = self.hull._replace(columns=columns)
         image = self.objective.image(self._atom_of(j))
-        ahead = (self.objective.slopes(image)[1] - self._at_zero) / self.scale
+        ahead = self.objective._change(image) / self.scale
         columns[self._n_columns] = self._on_columns(self.objective.adjoint(ahead))
         self.hull.slot[j] = self._n_columns
         self._n_columns += 1

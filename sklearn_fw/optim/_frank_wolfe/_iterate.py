@@ -120,8 +120,7 @@ class Iterate:
             return
         if self.active is None:
             # A new array each time: a user's function may keep the one that it was given.
-            self.point = (1.0 - step) * self.point
-            self.atom.add_to(self.point, step)
+            self.point = self.point + step * self.direction(kind)
             return
         ahead = self.direction(kind) if self._moves else None
         self.active.step(kind, step, None if kind == AWAY else self.atom, self.worst)

@@ -1,5 +1,8 @@
 """Minimization of smooth functions over sets given by linear minimization oracles."""
 
+import math
+
+import numpy as np
 from scipy.optimize import OptimizeResult
 
 from ..._core import check
@@ -8,12 +11,12 @@ from ..._core.loop import drive
 from ..._core.result import History, Status
 from .._ends import end_of, fields_of
 from ..domains._base import UnitAtom, check_domain, warn_if_round
-from ..domains._sets import ConvexHull
+from ..domains._sets import ConvexHull, L1Ball
 from ..domains._spectral import is_matrix
 from ..objectives import Objective, is_quadratic, knows_lines
 from ._core import Minimization
-from ._corrective import Correction, QuadraticCorrection, ScanRun, can_scan
-from ._steps import named_rule
+from ._corrective import Correction, QuadraticCorrection, ScanRun, Secants, can_scan
+from ._steps import LineSearch, named_rule
 
 VARIANTS = ("auto", "fw", "away", "pairwise", "fully_corrective", "min_norm_point")
 CORRECTIVE = ("fully_corrective", "min_norm_point")
@@ -159,7 +162,7 @@ def minimize_frank_wolfe(
         make = ScanRun if "max_iter" in options else Minimization
         run = make(objective, domain, variant=variant, rule=rule, **options)
     with time_budget(time_limit):
-        if is_free and isinstance(run, ScanRun) and convex and len(run.image) <= LARGE:
+        if is_free and convex and _can_follow(run):
             run, outcome = _patient(run, max_iter, verbose, callback)
         else:
             end = end_of(callback, run.state)
@@ -187,16 +190,49 @@ def _patient(run, max_iter, verbose, callback):
         left = max_iter - history.n_iter
         return drive(run, tol=None, max_iter=left, verbose=verbose, end=end, history=history)
 
-    outcome = drive_until(run, lambda: run.is_slow and history.n_iter < max_iter)
-    if outcome.status is Status.STOPPED and not is_asked:
-        follower = run.corrected()
-        # Steps of length zero: rounding leaves no more.
-        outcome = drive_until(follower, lambda: follower.step_length == 0.0)
-        if outcome.status is Status.STOPPED and not is_asked:
+    runs = [run]
+    while True:
+        outcome = drive_until(run, lambda run=run: run.is_slow and history.n_iter < max_iter)
+        if outcome.status is not Status.STOPPED or is_asked:
+            break
+        if isinstance(run.objective, Secants) and not run.objective.is_quadratic:
+            run = runs[0]
+            run.rule.n_parabolas = -math.inf
+        elif isinstance(run, Correction):
             outcome = outcome._replace(status=Status.MAX_ITER)
-        runs = (follower,) if outcome.converged else (follower, run)
+            break
+        else:
+            run = (
+                run.corrected()
+                if isinstance(run, ScanRun)
+                else _by_secants(run, max_iter, callback is not None)
+            )
+        runs.append(run)
+    if not outcome.converged:
         run = min(runs, key=lambda run: run.certified_best().dual_gap)
     return run, outcome._replace(n_iter=history.n_iter, history=history.columns())
+
+
+def _can_follow(run):
+    if isinstance(run, ScanRun):
+        return len(run.image) <= LARGE
+    is_plain = run.image is None and isinstance(run.rule, LineSearch)
+    return is_plain and run.variant == "pairwise" and run.iterate.point.size <= LARGE
+
+
+def _by_secants(run, max_iter, is_watched):
+    """The run that goes on where a function proved to be quadratic."""
+    domain, active, center = run.iterate.domain, run.iterate.active, run.iterate.point
+    make, options = QuadraticCorrection, {"variant": "min_norm_point"}
+    if type(domain) is L1Ball:  # of two atoms for each column, distances from zero
+        make, center = ScanRun, np.zeros(domain.size)
+        options = {"variant": "pairwise", "rule": run.rule}
+        options |= {"max_iter": max_iter, "is_watched": is_watched}
+    follower = make(
+        Secants(run.objective, center), domain, refresh=REFRESH, accuracy=run.accuracy,
+        combination=(active.atoms, active.weights), tol=run.given_tol, **options,
+    )  # fmt: skip
+    return run.leave_to(follower)
 
 
 def choose(objective, domain, variant, step_size, convex):
@@ -207,7 +243,7 @@ def choose(objective, domain, variant, step_size, convex):
     if variant in CORRECTIVE:
         return variant, None
     if check.is_auto(step_size):
-        searches = knows_lines(objective) or (isinstance(objective, Objective) and variant != "fw")
+        searches = knows_lines(objective) or (convex and variant != "fw")
         step_size = "line_search" if searches else "backtracking"
         if is_quadratic(objective):
             step_size = "exact"

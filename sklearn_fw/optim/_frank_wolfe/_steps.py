@@ -5,13 +5,18 @@ from functools import cached_property
 from numbers import Real
 from typing import NamedTuple
 
+import numpy as np
+
 from ..._core import check
 from ..._kernels.common.step_rules import open_loop_step, short_step
 from ..objectives import knows_lines
 
 MOST_TRIALS = 60  # of one line search or one backtracking
+MOST_INSIDE = 12  # within the bracket of a root
 NOISE = 1e-6  # share of a value that may be rounding
-FLAT = 1e-12  # share of the first slope at which a line search ends
+FLAT = 1e-3  # share of the first slope at which a line search ends
+STRAIGHT = 1e-9  # the same at the root of a slope that changes as that of a parabola
+PARABOLAS = 3  # roots of such slopes after which a function counts as quadratic
 RULES = (
     "universal", "fictitious", "exact", "line_search", "short", "curvature", "backtracking",
 )  # fmt: skip
@@ -40,14 +45,17 @@ class Line:
 
     def __init__(self, objective, x, value, make_direction):
         self.objective, self.x, self.value = objective, x, value
-        self._make_direction = make_direction
+        self._make_direction, self.known = make_direction, {}
 
     @cached_property
     def direction(self):
         return self._make_direction()
 
     def at(self, step):
-        value, gradient = self.objective(self.x + step * self.direction)
+        if step not in self.known:  # a copy, for a function may write to the same array again
+            value, gradient = self.objective(self.x + step * self.direction)
+            self.known[step] = value, np.array(gradient)
+        value, gradient = self.known[step]
         return value, float(gradient @ self.direction)
 
     def curvature(self):
@@ -126,6 +134,7 @@ class LineSearch:
 
     def __init__(self):
         self.bend = None  # second derivative over squared length, at the last root
+        self.n_parabolas = 0  # roots that the secant of two slopes hit
 
     def __call__(self, state):
         slope_low, line = -state.direction_gap, state.line
@@ -145,13 +154,20 @@ class LineSearch:
 
     def _search(self, line, slope_low, guess, high):
         """The root between zero and ``high``, or ``high``, and the slope there."""
-        low, slope_high, limit, kept = 0.0, None, -FLAT * slope_low, 0
+        low, slope_high, first, kept, n_inside = 0.0, None, -slope_low, 0, 0
         step = guess if guess < high else (high if high < math.inf else 1.0)
         best = (math.inf, 0.0, 0.0)
-        for _ in range(MOST_TRIALS):
-            slope = line.at(step)[1]
+        for i in range(MOST_TRIALS):
+            value, slope = line.at(step)
             best = min(best, (abs(slope), step, slope))
-            if abs(slope) <= limit or (slope <= 0.0 and step >= high):
+            if slope <= 0.0 and step >= high:
+                return step, slope
+            if abs(slope) <= FLAT * first and (
+                slope <= 0.0 or value - line.value <= 1e-14 * abs(line.value)
+            ):
+                if i:
+                    is_straight = i < 3 and abs(slope) <= STRAIGHT * first
+                    self.n_parabolas = self.n_parabolas + 1 if is_straight else 0
                 return step, slope
             if slope < 0.0:
                 before, slope_before, low, slope_low = low, slope_low, step, slope
@@ -168,7 +184,8 @@ class LineSearch:
                 slope_low *= 0.5 if kept == -1 else 1.0
                 kept = -1
             step = low + (high - low) * slope_low / (slope_low - slope_high)
-            if not low < step < high:
+            n_inside += 1
+            if n_inside > MOST_INSIDE or not low < step < high:
                 break
         return best[1], best[2]
 

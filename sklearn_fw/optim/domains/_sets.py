@@ -48,7 +48,7 @@ class Simplex(_OfRadius, Projectable):
         return self.radius * math.sqrt(2.0) if self.size > 1 else 0.0
 
     def lmo(self, gradient):
-        lowest = int(np.argmin(self._vector(gradient, "gradient")))
+        lowest = int(self._vector(gradient, "gradient").argmin())
         return UnitAtom(self.size, lowest, self.radius)
 
     def _contains(self, x, tol):
@@ -79,7 +79,7 @@ class L1Ball(_OfRadius, Projectable):
 
     def lmo(self, gradient):
         gradient = self._vector(gradient, "gradient")
-        largest = int(np.argmax(np.abs(gradient)))
+        largest = int(np.abs(gradient).argmax())
         height = -self.radius if gradient[largest] > 0.0 else self.radius
         return UnitAtom(self.size, largest, height)
 
