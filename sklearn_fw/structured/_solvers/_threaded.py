@@ -20,6 +20,7 @@ block_rules = lazy("structured.block_rules")
 # Multiplications, of about a nanosecond each, of a batch; and batches of a thread in a pass at
 # least, as a copy of v lacks what the other threads did during a batch.
 BATCH, BATCHES = 1 << 20, 16
+LOSSY = 20  # passes without locks after which v is computed again, even without a certificate
 LARGEST_COPY = 1 << 15  # weights: copies meet within some percent of the time of a batch
 
 
@@ -124,6 +125,9 @@ class _Team:
             blocks.moments += view.moments
             blocks.loss_moment += view.loss_moment
         blocks.counts[block_rules.VISITS] = self.first + sum(self.n_visits)
-        if self.copies and blocks.bounded:
+        blocks.n_unlocked += not self.copies
+        if not self.copies and blocks.n_unlocked % LOSSY == 0:
+            blocks.refresh()
+        elif blocks.bounded:
             np.clip(blocks.v, blocks.lower, blocks.upper, out=blocks.w)
         return reasons
