@@ -182,7 +182,8 @@ class StructuredSVM(StructuredPredictor, CallbackSupportMixin, Estimator):
     float32 stay so, all others become float64. Runs are reproducible bit by bit for a given
     ``random_state`` where passes run on one thread. On several threads the order of steps varies:
     results differ within ``dual_gap_``, which stays exact, and ``C="auto"`` may differ where two
-    values are about equal. Passes of less than about 20 ms per thread run on fewer threads.
+    values are about equal. Passes of less than about 20 ms per thread run on fewer threads, and
+    those over single class labels with more than 32,768 weights on one.
 
     References
     ----------

@@ -6,7 +6,7 @@ from concurrent.futures import Future
 import numpy as np
 import pytest
 
-from _problems import check_certificate, fit, optimum, problem
+from _problems import check_certificate, fit, optimum, part_blocks, problem
 from sklearn_fw.structured import BlockFrankWolfe
 from sklearn_fw.structured._solvers import _compiled, _threaded
 
@@ -46,6 +46,18 @@ def test_optimum(name, solver, tol):
         v += weight / p.lam * sum(alpha * rows[y] for y, alpha in alphas.items())
     if name != "labels, tree":  # in a box weights are clipped
         np.testing.assert_allclose(svm.coef_, v, rtol=1e-9, atol=1e-11)
+
+
+def test_number_of_threads(monkeypatch):
+    monkeypatch.setattr(_threaded, "BATCHES", 1)
+    blocks = part_blocks(problem("chain"))
+    order, by_max_gap = np.arange(blocks.n_blocks), np.full(blocks.n_blocks, -2)
+    monkeypatch.setattr(_threaded, "count_workers", lambda n_jobs: n_jobs or 1)
+    found = [_threaded.threads_of_pass(blocks, order)]
+    blocks._n_jobs = 2
+    found += [_threaded.threads_of_pass(blocks, by) for by in (order, by_max_gap, order[[0, 0]])]
+    monkeypatch.setattr(_threaded, "BATCH", 1 << 20)
+    assert [*found, _threaded.threads_of_pass(blocks, order)] == [1, 2, 1, 1, 1]
 
 
 def test_an_interrupt_leaves_no_thread(monkeypatch):

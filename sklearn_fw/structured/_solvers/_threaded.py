@@ -29,6 +29,8 @@ def threads_of_pass(blocks, order):
     n_threads = count_workers(blocks._n_jobs)
     if n_threads == 1 or order.min(initial=0) == block_rules.BY_MAX_GAP:
         return 1
+    if blocks.single and blocks.n_weights > LARGEST_COPY:
+        return 1  # visits take few microseconds: threads would wait for lines of shared memory
     everyone = order.min(initial=0) < 0
     n_visited = blocks.n_blocks if everyone else np.count_nonzero(np.bincount(order))
     return max(1, min(n_threads, n_visited // (BATCHES * _batch_size(blocks))))
