@@ -1,7 +1,9 @@
 """How work on samples is divided."""
 
+from concurrent.futures import ThreadPoolExecutor, wait
 from itertools import pairwise
 from numbers import Integral
+from threading import Event
 
 import numpy as np
 from joblib import cpu_count, effective_n_jobs
@@ -71,3 +73,55 @@ def chunks(starts, n_jobs, pieces=1):
     n_ranges = min(pieces * n_workers(n_jobs), len(starts) - 1)
     cuts = np.unique(np.searchsorted(starts, np.linspace(0, starts[-1], n_ranges + 1)))
     return list(pairwise(cuts.tolist()))
+
+
+# Rows after which a worker looks whether it should stop: some milliseconds.
+CHUNK = 1 << 15
+
+
+class ThreadPool:
+    def __init__(self, size, chunk=None):
+        self.size = size
+        self._chunk = chunk
+        self._pool = None
+        self._stop = Event()
+
+    def run(self, work, order):
+        """Sum of ``work(part of order, worker)`` over equal parts of ``order``.
+
+        Whatever interrupts the calling thread (KeyboardInterrupt too) leaves no thread at work.
+        """
+        return self.run_parts(work, np.array_split(order, self.size))
+
+    def run_parts(self, work, parts):
+        """The same with one part for each worker."""
+        self._stop.clear()
+        if self.size == 1:
+            return self._part(work, parts[0], 0)
+        if self._pool is None:
+            self._pool = ThreadPoolExecutor(self.size, thread_name_prefix="sklearn_fw")
+        futures = [self._pool.submit(self._part, work, part, k) for k, part in enumerate(parts)]
+        try:
+            return sum(future.result() for future in futures)
+        except BaseException:
+            self._stop.set()
+            wait(futures)
+            raise
+
+    def _part(self, work, order, worker):
+        done = 0.0
+        try:
+            chunk = self._chunk or CHUNK
+            for start in range(0, order.size, chunk):
+                if self._stop.is_set():
+                    break
+                done += work(order[start : start + chunk], worker)
+        except BaseException:
+            self._stop.set()  # the others need not finish
+            raise
+        return done
+
+    def close(self):
+        if self._pool is not None:
+            self._pool.shutdown()
+            self._pool = None

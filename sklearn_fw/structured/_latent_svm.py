@@ -67,7 +67,7 @@ class LatentStructuredSVM(StructuredSVM):
     time_limit : float or None, default=None
         Seconds after which no new pass starts.
     n_jobs : int or None, default=None
-        Workers for gap passes, see `StructuredSVM`.
+        Workers for gap passes, and threads of compiled ones, see `StructuredSVM`.
     warm_start : bool, default=False
         Start from the states and the dual variables of the previous fit on the same outputs.
     random_state : int, RandomState instance or None, default=None

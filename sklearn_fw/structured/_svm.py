@@ -1,6 +1,7 @@
 """The structured support vector machine."""
 
 from dataclasses import KW_ONLY
+from numbers import Integral
 
 import numpy as np
 import scipy.sparse as sp
@@ -94,11 +95,12 @@ class StructuredSVM(StructuredPredictor, CallbackSupportMixin, Estimator):
         Seconds after which no new pass starts; the choice of C takes half of them at most.
     n_jobs : int or None, default=None
         Workers for gap passes, and for all oracle calls of "minibatch", "one_slack" and "n_slack":
-        threads where the oracle is compiled or has ``releases_gil``, joblib workers otherwise.
+        threads where the oracle is compiled or has ``releases_gil``, joblib workers otherwise. For
+        `BlockFrankWolfe` with compiled oracles also threads of long passes; see the notes.
     warm_start : bool, default=False
         Start from the dual variables of the previous fit on the same outputs.
     random_state : int, RandomState instance or None, default=None
-        Visiting order. Runs with the same value are identical.
+        Visiting order. Runs with the same value are identical, with ``n_jobs=None`` or 1.
     verbose : int, default=0
         Log one line per certificate to the logger "sklearn_fw".
 
@@ -178,7 +180,10 @@ class StructuredSVM(StructuredPredictor, CallbackSupportMixin, Estimator):
 
     A pass costs n oracle calls and one sparse update each; see `BlockFrankWolfe`. Features of type
     float32 stay so, all others become float64. Runs are reproducible bit by bit for a given
-    ``random_state``.
+    ``random_state`` where passes run on one thread. On several threads the order of steps varies:
+    results differ within ``dual_gap_``, which stays exact, and ``C="auto"`` may differ where two
+    values are about equal. Passes of less than about 20 ms per thread run on fewer threads, and
+    those over single class labels with more than 32,768 weights on one.
 
     References
     ----------
@@ -594,6 +599,7 @@ class StructuredSVM(StructuredPredictor, CallbackSupportMixin, Estimator):
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.target_tags.required = tags.input_tags.sparse = True
+        tags.non_deterministic = isinstance(self.n_jobs, Integral) and self.n_jobs != 1
         model = known_of(getattr(self, "model_", self.model))
         multi_label = getattr(model, "_multi_label", None)
         if multi_label is not None:

@@ -8,11 +8,10 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
+from sklearn_fw._core.threads import ThreadPool
 from sklearn_fw._kernels._jit import njit
 from sklearn_fw._kernels.common import atomics
 from sklearn_fw.losses import LogLoss
-from sklearn_fw.optim._incremental import _engines
-from sklearn_fw.optim._incremental._engines import ThreadPool
 from sklearn_fw.optim._incremental._finite_sum import FiniteSum
 from sklearn_fw.optim._incremental._minimize_saga import resolve_incremental_solver, solve
 from sklearn_fw.penalties import GroupSeparable
@@ -95,9 +94,8 @@ def working():
 
 
 @pytest.mark.parametrize("size", [1, 2, 3])
-def test_a_pool_shares_everything_once(size, monkeypatch):
-    monkeypatch.setattr(_engines, "CHUNK", 4)
-    pool, seen = ThreadPool(size), []
+def test_a_pool_shares_everything_once(size):
+    pool, seen = ThreadPool(size, chunk=4), []
 
     def work(part, worker):
         assert 0 < part.size <= 4
@@ -117,8 +115,7 @@ def test_a_pool_shares_everything_once(size, monkeypatch):
 
 @pytest.mark.parametrize("where", ["caller", "worker"])
 def test_an_interrupt_leaves_no_thread_at_work(where, monkeypatch):
-    monkeypatch.setattr(_engines, "CHUNK", 1)
-    pool, n, visited, busy = ThreadPool(2), 100_000, [], []
+    pool, n, visited, busy = ThreadPool(2, chunk=1), 100_000, [], []
 
     def work(part, worker):
         busy.append(worker)

@@ -52,6 +52,17 @@ class Rules(NamedTuple):
     shrink: bool = False  # pass over blocks that a visit of the same order left without a gap
 
 
+def fill_tree(tree, values):
+    """Sums of ``values``, the leaves, at every node."""
+    size = len(tree) // 2
+    tree[:] = 0.0
+    tree[size : size + len(values)] = values
+    while size > 1:
+        half = size // 2
+        tree[half:size] = tree[size : 2 * size : 2] + tree[size + 1 : 2 * size : 2]
+        size = half
+
+
 # ---- choosing the block ------------------------------------------------------------------------
 
 

@@ -5,12 +5,11 @@ and runs steps on given rows. The penalty and the number of outputs choose the l
 """
 
 from abc import ABC, abstractmethod
-from concurrent.futures import ThreadPoolExecutor, wait
-from threading import Event
 
 import numpy as np
 import scipy.sparse as sp
 
+from ..._core.threads import ThreadPool
 from ..._kernels import lazy
 from ._finite_sum import Pair, has_bounds, on_columns
 
@@ -343,53 +342,6 @@ def bounds_of(problem):
     bounds = np.empty((problem.n_columns, 2))
     bounds[:, 0], bounds[:, 1] = penalty.lower, penalty.upper
     return bounds
-
-
-# Rows after which a worker looks whether it should stop: some milliseconds.
-CHUNK = 1 << 15
-
-
-class ThreadPool:
-    def __init__(self, size):
-        self.size = size
-        self._pool = None
-        self._stop = Event()
-
-    def run(self, work, order):
-        """Sum of ``work(part of order, worker)`` over equal parts of ``order``.
-
-        Whatever interrupts the calling thread (KeyboardInterrupt too) leaves no thread at work.
-        """
-        self._stop.clear()
-        if self.size == 1:
-            return self._part(work, order, 0)
-        if self._pool is None:
-            self._pool = ThreadPoolExecutor(self.size, thread_name_prefix="sklearn_fw")
-        parts = np.array_split(order, self.size)
-        futures = [self._pool.submit(self._part, work, part, k) for k, part in enumerate(parts)]
-        try:
-            return sum(future.result() for future in futures)
-        except BaseException:
-            self._stop.set()
-            wait(futures)
-            raise
-
-    def _part(self, work, order, worker):
-        done = 0.0
-        try:
-            for start in range(0, order.size, CHUNK):
-                if self._stop.is_set():
-                    break
-                done += work(order[start : start + CHUNK], worker)
-        except BaseException:
-            self._stop.set()  # the others need not finish
-            raise
-        return done
-
-    def close(self):
-        if self._pool is not None:
-            self._pool.shutdown()
-            self._pool = None
 
 
 # Columns from which on they are put in the order of the rows: their state, 32 bytes each, is more

@@ -6,8 +6,9 @@ import numpy as np
 
 from ..._core import check
 from ..._core.parameters import check_parameters
+from ..._core.threads import ThreadPool
 from ..._kernels import lazy
-from ._engines import PERIOD, Columns, LaggedEngine, ThreadPool, bounds_of, make_engine
+from ._engines import PERIOD, Columns, LaggedEngine, bounds_of, make_engine
 from ._newton import has_support, minimize_on_support
 from ._run import IncrementalSolver, Run, Solver
 

@@ -238,14 +238,8 @@ class Problem:
     def fill_gaps(self, values, degree=1.0):
         """Set all block gaps and rebuild the sum tree; infinite ones are not drawn."""
         self.gaps.value[:] = values
-        tree = self.gaps.tree
-        size = len(tree) // 2
-        tree[:] = 0.0
-        tree[size : size + self.n_blocks] = np.where(np.isfinite(values), values, 0.0) ** degree
-        while size > 1:
-            half = size // 2
-            tree[half:size] = tree[size : 2 * size : 2] + tree[size + 1 : 2 * size : 2]
-            size = half
+        known = np.where(np.isfinite(values), values, 0.0) ** degree
+        block_rules.fill_tree(self.gaps.tree, known)
 
     def quick(self):
         """The same problem with a quicker oracle, if there is one that does for a comparison."""

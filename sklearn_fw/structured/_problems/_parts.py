@@ -28,7 +28,7 @@ class PartProblem(Problem):
     """Dual problem of a `PairwiseModel`.
 
     The exact oracles of trees and small graphs run inside the compiled pass. ``n_jobs`` are threads
-    of compiled sweeps, joblib workers of other oracles.
+    of compiled sweeps and passes, joblib workers of other oracles.
     """
 
     relaxed = False  # whether answers may be marginals of no distribution
@@ -52,6 +52,7 @@ class PartProblem(Problem):
         self._parts = parts._replace(exhaustive=None if plain else exhaustive)
         self._n_jobs, self.workers = n_jobs, Workers(n_jobs, oracle)
         self.singles = None  # tables of exact steps, once these are used
+        self.n_unlocked = 0  # passes of threads that share v without locks
         self._graph = Graph(
             parts.edges, parts.edge_table, parts.edge_start, parts.edge_stop, parts.mix
         )

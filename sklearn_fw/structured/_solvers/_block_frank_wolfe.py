@@ -91,6 +91,9 @@ class BlockFrankWolfe(Solver):
     O(1/k). Memory: one number per part of every sample, plus ``cache_size`` labelings per sample
     when vertices are kept.
 
+    ``n_jobs`` threads of the estimator visit samples of their own in long passes with compiled
+    oracles, all but those of ``sampling="max_gap"``; their steps do not wait for each other [4]_.
+
     Deviations from [1]_: a direction that leaves the weights unchanged but raises the loss is
     taken in full (length 0/0 in the paper); before the first gap pass the cache compares with the
     gap of w = 0, known in closed form; with bounds the hybrid rule compares lower bounds on the
@@ -105,6 +108,9 @@ class BlockFrankWolfe(Solver):
     .. [3] S. S. Keerthi, S. Sundararajan, K.-W. Chang, C.-J. Hsieh, C.-J. Lin, "A sequential dual
        method for large scale multi-class linear SVMs", KDD 2008: sub-problems and shrinking; here
        the gap decides both, and projections onto the simplex solve them.
+    .. [4] Y.-X. Wang, V. Sadhanala, W. Dai, W. Neiswanger, S. Sra, E. Xing, "Parallel and
+       distributed block-coordinate Frank-Wolfe algorithms", ICML 2016: asynchronous steps; here a
+       thread adds to the same weights or, where these are few, to a copy, and copies meet often.
 
     Examples
     --------

@@ -10,6 +10,7 @@ import numpy as np
 
 from ..._kernels import lazy
 from .._problems._part_sets import rows_of
+from ._threaded import threads_of_pass, visit_in_threads
 
 block_rules = lazy("structured.block_rules")
 block_saddle = lazy("structured.block_saddle")
@@ -54,6 +55,12 @@ def visit_parts(blocks, order, uniforms, rules):
     run = _run_compiled if compiled else _run_oracle
     if rules.variant == block_rules.EXACT:
         run = _run_exact
+        _make_singles(blocks)
+    # Solvers whose steps are among kept vertices alone are the same for any number of workers.
+    if blocks.is_compiled and not _takes_all(rules):
+        n_threads = threads_of_pass(blocks, order)
+        if n_threads > 1:
+            return visit_in_threads(blocks, run, rules, order, uniforms, n_threads)
     position = 0
     while position < len(order):
         position = run(blocks, rules, order, uniforms, position)
@@ -66,8 +73,12 @@ def visit_parts(blocks, order, uniforms, rules):
 
 def _asks_nobody(blocks, order, rules):
     """Whether vertices that are kept are good enough at every visit."""
-    takes_all = rules.use_cache and rules.cache_f == 0.0 and rules.cache_nu == 0.0
-    return takes_all and order.min() >= 0 and bool(np.isfinite(blocks.gaps.value[order]).all())
+    known = _takes_all(rules) and order.min() >= 0
+    return known and bool(np.isfinite(blocks.gaps.value[order]).all())
+
+
+def _takes_all(rules):
+    return rules.use_cache and rules.cache_f == 0.0 and rules.cache_nu == 0.0
 
 
 def _run_compiled(blocks, rules, order, uniforms, position):
@@ -77,17 +88,19 @@ def _run_compiled(blocks, rules, order, uniforms, position):
     )  # fmt: skip
 
 
-def _run_exact(blocks, rules, order, uniforms, position):
-    parts = blocks._parts
+def _make_singles(blocks):
     if blocks.singles is None:
-        rows = rows_of(parts)
+        rows = rows_of(blocks._parts)
         columns = rows.indices.astype(np.int64)
         rows = rows.astype(np.float64)  # a copy
         rows.sum_duplicates()  # an attribute may come twice in a row
         blocks.singles = columns, rows.power(2).sum(axis=1)
+
+
+def _run_exact(blocks, rules, order, uniforms, position):
     return class_blocks.exact_visits(
-        parts, blocks._dual, *blocks.singles, blocks.gaps, rules, order, uniforms, blocks.counts,
-        position,
+        blocks._parts, blocks._dual, *blocks.singles, blocks.gaps, rules, order, uniforms,
+        blocks.counts, position,
     )  # fmt: skip
 
 
