@@ -409,9 +409,9 @@ class ScanRun(Minimization):
         return table
 
     def _row(self, n_calls, value, gap, away_gap, step, n_good, n_away, n_drop):
-        row = {
-            "n_oracle_calls": n_calls, "objective": value, "dual_gap": gap, "step_size": step
-        }  # fmt: skip
+        # Gradients that were not computed are known for quadratics only.
+        proof = "estimated_gap" if isinstance(self.objective, Secants) else "dual_gap"
+        row = {"n_oracle_calls": n_calls, "objective": value, proof: gap, "step_size": step}
         if self.variant != "fw":
             row["pairwise_gap"] = gap + away_gap
             row |= {"n_good": n_good, "n_away": n_away, "n_drop": n_drop}
