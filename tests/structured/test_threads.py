@@ -12,13 +12,12 @@ from sklearn_fw.structured import BlockFrankWolfe
 from sklearn_fw.structured._solvers import _compiled, _threaded
 
 
-@pytest.fixture(autouse=True, params=["copies", "shared"])
+@pytest.fixture(autouse=True, params=[1 << 15, 0], ids=["copies", "shared"])
 def two_threads(request, monkeypatch):
     """Passes on two threads even where they are short, one visit per batch."""
     monkeypatch.setattr(_compiled, "threads_of_pass", lambda *args: 2)
     monkeypatch.setattr(_threaded, "BATCH", 1)
-    if request.param == "shared":
-        monkeypatch.setattr(_threaded, "LARGEST_COPY", 0)
+    monkeypatch.setattr(_threaded, "LARGEST_COPY", request.param)
 
 
 CASES = [
@@ -34,26 +33,18 @@ def test_optimum(name, solver, tol):
     p, lower = problem(name), getattr(solver, "lower_bounds", None)
     svm = fit(p, solver, tol=tol, max_iter=5000)
     check_certificate(svm, p, optimum(name, lower, None)[1])
-    v = np.zeros(p.size)
-    for i, alphas in enumerate(svm.dual_coef_ or ()):
+    for alphas in svm.dual_coef_ or ():
         assert sum(alphas.values()) == pytest.approx(1.0, rel=1e-12)
-        rows = {tuple(np.ravel(y)): row for y, row in zip(p.outputs[i], p.psi[i])}
-        v += p.weight[i] / p.lam * sum(alpha * rows[y] for y, alpha in alphas.items())
-    if svm.dual_coef_ is not None:
-        expected = np.maximum(v, -np.inf if lower is None else lower)
-        np.testing.assert_allclose(svm.coef_, expected, rtol=1e-9, atol=1e-11)
 
 
 def test_number_of_threads(monkeypatch):
     monkeypatch.setattr(_threaded, "BATCHES", 1)
     blocks = part_blocks(problem("chain"))
     order, by_max_gap = np.arange(blocks.n_blocks), np.full(blocks.n_blocks, -2)
-    monkeypatch.setattr(_threaded, "count_workers", lambda n_jobs: n_jobs or 1)
-    found = [_threaded.threads_of_pass(blocks, order)]
-    blocks._n_jobs = 2
-    found += [_threaded.threads_of_pass(blocks, by) for by in (order, by_max_gap, order[[0, 0]])]
+    monkeypatch.setattr(_threaded, "count_workers", lambda n_jobs: 2)
+    found = [_threaded.threads_of_pass(blocks, by) for by in (order, by_max_gap, order[[0, 0]])]
     monkeypatch.setattr(_threaded, "BATCH", 1 << 20)
-    assert [*found, _threaded.threads_of_pass(blocks, order)] == [1, 2, 1, 1, 1]
+    assert [*found, _threaded.threads_of_pass(blocks, order)] == [2, 1, 1, 1]
 
 
 def test_an_interrupt_leaves_no_thread(monkeypatch):
