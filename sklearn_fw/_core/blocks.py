@@ -38,7 +38,7 @@ def list_of_blocks(X, name):
 
 
 def note_columns(estimator, X):
-    """Set ``n_features_in_`` and ``feature_names_in_`` from what a collection says of itself."""
+    """Set ``n_features_in_`` and ``feature_names_in_``, which need no row of the collection."""
     frame = getattr(X, "_meta", None) if hasattr(X, "columns") else None
     sample = np.empty((0, X.shape[1])) if frame is None else frame
     validate_data(estimator, sample, skip_check_array=True)

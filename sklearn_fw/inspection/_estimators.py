@@ -18,7 +18,7 @@ CHUNK = 4096
 
 NO_PROBABILITY = 1e-300  # what a probability of zero counts as
 NORMAL = 1.4826  # standard deviation of normal numbers whose absolute values have median 1
-FAR = 3.0  # residuals of so many standard deviations count as errors of a regressor
+FAR = 3.0  # standard deviations from which on a residual counts as an error of a regressor
 SETTLED = 1e-3  # relative slope of an objective, or gain of a Newton step, at what is a minimum
 # When errors of a fit are raised.
 FITTED = "fitted to X and y, with a value of param_range if there is one"
@@ -282,7 +282,7 @@ def accuracy(model, X, y):
 def graded(residuals):
     """Which residuals are far from the others, and all in robust standard deviations."""
     off = np.abs(residuals)
-    # Where most are zero, as with few distinct targets, the median is no scale.
+    # Where most are zero, as with few distinct targets, the median is not a scale.
     off = off / (NORMAL * np.median(off) or off.mean() or 1.0)
     return off > FAR, off
 
