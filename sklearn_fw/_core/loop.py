@@ -93,13 +93,7 @@ def drive(
                     f"sample_weight and C, and the step_size where one was set"
                 )
         history.add(row)
-        log(row, verbose)
-
-    def log(row, is_wanted=False):
-        last, now = _last_line.get(), time.monotonic()
-        if is_wanted or (last is not None and now - last >= LONGEST_SILENCE):
-            logger.info(", ".join(f"{k} {v:.6g}" for k, v in row.items() if v is not None))
-            _last_line.set(None if last is None else now)
+        _log(logger, row, verbose)
 
     def is_reached(row):
         gap = row.get(getattr(method, "certificate", "dual_gap"))
@@ -123,7 +117,7 @@ def drive(
             if row is not None:
                 record(row)
             else:
-                log({"n_iter": history.n_iter})
+                _log(logger, {"n_iter": history.n_iter})
         stop = end() if end is not None else False
         if row is not None and is_reached(row):
             status = Status.CONVERGED
@@ -139,3 +133,11 @@ def drive(
         if is_reached(row):
             status = Status.CONVERGED
     return Outcome(status, n_iter, history.columns() if is_own else {})
+
+
+def _log(logger, row, is_wanted=False):
+    last, now = _last_line.get(), time.monotonic()
+    if is_wanted or (last is not None and now - last >= LONGEST_SILENCE):
+        line = ", ".join(f"{k} {v:.6g}" for k, v in row.items() if v is not None)
+        logger.info(line)
+        _last_line.set(None if last is None else now)

@@ -15,9 +15,8 @@ from .._core.result import Outcome, Status
 from .._core.threads import count_workers
 from .._core.warnings import warn
 from ..losses import LogLoss, MultinomialLogLoss, resolve_loss
-from ..optim import Asaga, FiniteSum, NewtonCG, Seen, Start
+from ..optim import Asaga, FiniteSum, NewtonCG, Seen, Start, is_ridge
 from ..optim._incremental import _minimize_saga as incremental
-from ..optim._incremental._finite_sum import is_ridge
 from ..penalties import resolve_penalty
 from ._alpha import ALPHA, automatic_strength, in_unlike_units, of_loss
 from ._collections import Collected, Columns, Plan, problems_of

@@ -7,9 +7,7 @@ import scipy.sparse as sp
 
 from .._core import check
 from .._core.blocks import list_of_blocks, note_columns
-from ..optim import ROWS, FiniteSum, check_rows
-from ..optim._distributed._parted_sum import Facts, PartedSum, PartSums
-from ..optim._distributed._parts import make_parts
+from ..optim import ROWS, Facts, FiniteSum, PartedSum, PartSums, check_rows, make_parts
 from ._alpha import (
     CONSTANT,
     DENSE,

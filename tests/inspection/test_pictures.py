@@ -97,7 +97,7 @@ def test_displays():
     shown = MemorizationDisplay.from_result(curve)
     assert len(shown.lines_) == 4
     assert shown.lines_[1].get_label() == "training accuracy, mlpclassifier__alpha=1.0"
-    with pytest.raises(TypeError, match="result of track_memorization"):
+    with pytest.raises(TypeError, match="result must be of track_memorization"):
         MemorizationDisplay.from_result({"a": 1})
     with pytest.raises(ValueError, match="vectors of one length"):
         CriticalSampleDisplay([1.0], [1.0, 2.0]).plot()
