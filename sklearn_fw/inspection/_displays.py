@@ -306,6 +306,7 @@ class MemorizationDisplay(Display):
         for key, name in wanted.items():
             finite = None if key == "critical_ratio" else True
             found = check.array(result[key], f"result.{key}", finite)
+            check.magnitude(found, f"result.{key}")
             if np.isnan(found).all():
                 continue
             if found.shape != (len(x), len(values))[: 1 + several]:
