@@ -137,13 +137,16 @@ class ClusterParts:
         while True:
             try:
                 wait(futures, timeout=PATIENCE)
-                return
+                break
             except TimeoutError:
                 if not self.client.scheduler_info(n_workers=-1)["workers"]:
                     raise RuntimeError(
                         "the Dask cluster has no workers left: start workers and fit again, with "
                         "warm_start=True to go on from the last fit"
                     ) from None
+        for future in futures:  # of several errors that of the first part
+            if future.status == "error":
+                future.result()
 
 
 def _answer(part, method, *args):
