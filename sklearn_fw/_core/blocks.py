@@ -4,7 +4,7 @@ import functools
 import sys
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import validate_data
 
 
 def is_collection(X):
@@ -54,7 +54,6 @@ def blockwise(method):
         import dask
         import dask.array
 
-        check_is_fitted(self)
         frame = hasattr(X, "columns")
         row = X._meta_nonempty.iloc[:1] if frame else np.zeros((1, X.shape[1]))
         sample = np.asarray(method(self, row))

@@ -136,8 +136,7 @@ def drive(
 
 
 def _log(logger, row, is_wanted=False):
-    last, now = _last_line.get(), time.monotonic()
-    if is_wanted or (last is not None and now - last >= LONGEST_SILENCE):
-        line = ", ".join(f"{k} {v:.6g}" for k, v in row.items() if v is not None)
-        logger.info(line)
-        _last_line.set(None if last is None else now)
+    last = _last_line.get()
+    if is_wanted or (last is not None and time.monotonic() - last >= LONGEST_SILENCE):
+        logger.info(", ".join(f"{k} {v:.6g}" for k, v in row.items() if v is not None))
+        _last_line.set(None if last is None else time.monotonic())

@@ -447,7 +447,8 @@ class AsagaClassifier(LinearClassifier, AsagaModel):
         weights = self._with_class_weight(self.classes_, found.weights)
         loss, strength, n_outputs = self._form()
         plan = self._plan(loss, strength, n_outputs)
-        plan = plan._replace(classes=self.classes_, factors=weights / found.weights)
+        factors = None if self.class_weight is None else weights / found.weights
+        plan = plan._replace(classes=self.classes_, factors=factors)
         n_problems = 1 if n_outputs or self.classes_.size == 2 else self.classes_.size
         facts = found.facts(self.n_features_in_, float(weights.sum()))
         return problems_of(found.rows(plan), plan, facts, n_problems)

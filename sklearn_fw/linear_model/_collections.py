@@ -9,7 +9,6 @@ from .._core import check
 from .._core.blocks import list_of_blocks, note_columns
 from ..optim import ROWS, Facts, FiniteSum, PartedSum, PartSums, check_rows, make_parts
 from ._alpha import (
-    CONSTANT,
     DENSE,
     SPARSE,
     Moments,
@@ -137,9 +136,7 @@ class Columns:
 
     def units(self, n_targets):
         center = None if self.is_sparse else self.means
-        least = 0.0 if self.is_sparse else CONSTANT * np.abs(center)
-        scale = np.sqrt(self.variances)
-        return Units(center, np.where(scale > least, scale, 1.0), np.zeros(n_targets))
+        return Units.about(center, self.variances, np.zeros(n_targets))
 
     def strength(self):
         """Of a ridge, for the squared loss; copies are found within blocks only."""

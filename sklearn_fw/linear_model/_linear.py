@@ -41,13 +41,15 @@ class Units(NamedTuple):
             return cls(None, None, y_center)
         share = np.full(X.shape[0], 1.0 / X.shape[0]) if weight is None else weight / weight.sum()
         if sp.issparse(X):
-            center, squares = None, X.multiply(X).T @ share
-            least = 0.0
-        else:
-            center = share @ X if fit_intercept else np.zeros(X.shape[1])
-            squares = share @ np.square(X - center)
-            least = CONSTANT * np.abs(center)
+            return cls.about(None, X.multiply(X).T @ share, y_center)
+        center = share @ X if fit_intercept else np.zeros(X.shape[1])
+        return cls.about(center, share @ np.square(X - center), y_center)
+
+    @classmethod
+    def about(cls, center, squares, y_center):
+        """Of the mean squares of columns about their centers, None for zero."""
         scale = np.sqrt(np.asarray(squares, np.float64).ravel())
+        least = 0.0 if center is None else CONSTANT * np.abs(center)
         return cls(center, np.where(scale > least, scale, 1.0), y_center)
 
     def rows(self, X):

@@ -49,10 +49,6 @@ class PartSums(LossSums):
     def zero_loss(self):
         return self.problem.size * self.problem.total_weight
 
-    def least_weight(self):
-        problem = self.problem
-        return 1.0 if problem.weight is None else problem.weight[problem.active].min(initial=np.inf)
-
 
 class PartedSum(FiniteSum):
     """``sum_i s_i loss(y_i, <w, x_i> + c) + penalty(w)`` over the rows of `PartSums`.
@@ -78,10 +74,6 @@ class PartedSum(FiniteSum):
 
     def product(self, point, damping, move):
         return self.parts.sum("product", point, damping, move)
-
-    @property
-    def stiffness(self):
-        return self.loss.smoothness * self.total_weight
 
     # ---- as `FiniteSum` --------------------------------------------------------------------------
 

@@ -271,6 +271,11 @@ class FiniteSum:
         return Pair(self.penalty.value(coef), product, conjugate, scale, longest)
 
     @property
+    def stiffness(self):
+        """Largest second derivative of the losses along a shift of all scores."""
+        return self.loss.smoothness * self.total_weight
+
+    @property
     def unit_step(self):
         return 1.0 / (self.smoothness * self.active.size or 1.0)
 
@@ -321,17 +326,16 @@ class FiniteSum:
             return self._best_shifts(shifted)
         # The slope grows with the shift: from where both signs are known, between these.
         shift, below, above, reach = 0.0, -np.inf, np.inf, 0.0
-        stiffness = self.loss.smoothness * self.total_weight  # the largest that there can be
         last = None
         for trials in range(SHIFTS):
             slope, size = shifted.slope(shift)
             if abs(slope) <= 1e-15 * size:
                 return shift
             below, above = (below, shift) if slope > 0.0 else (shift, above)
-            curvature = stiffness
+            curvature = self.stiffness
             if last is not None and shift != last[0]:
                 curvature = (slope - last[1]) / (shift - last[0])  # secant
-            reach = max(4.0 * reach, abs(slope) / stiffness)
+            reach = max(4.0 * reach, abs(slope) / self.stiffness)
             move = reach if curvature <= 0.0 or trials > SHIFTS // 4 else abs(slope) / curvature
             last = shift, slope
             trial = shift - np.sign(slope) * min(move, reach)

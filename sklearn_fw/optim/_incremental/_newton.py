@@ -120,7 +120,7 @@ class LossSums:
 
     @property
     def stiffness(self):
-        return self.problem.loss.smoothness * self.problem.total_weight
+        return self.problem.stiffness
 
 
 class Bend:
