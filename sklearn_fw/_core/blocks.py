@@ -8,44 +8,60 @@ from sklearn.utils.validation import validate_data
 
 
 def is_collection(X):
+    """Whether X is a collection of Dask, or a list of delayed blocks."""
     dask = sys.modules.get("dask.base")
-    return dask is not None and dask.is_dask_collection(X)
+    first = X[0] if isinstance(X, list | tuple) and X else X
+    return dask is not None and dask.is_dask_collection(first)
 
 
 def refuse_collection(X, name):
     if is_collection(X):
         raise TypeError(
-            f"{name} is a Dask collection, which AsagaClassifier, AsagaRegressor and the models of "
-            f"moments take, and nothing else: pass {name}.compute() if it fits into memory"
+            f"{name} is a Dask collection, which fit of AsagaClassifier, AsagaRegressor, "
+            f"StructuredSVM and of the models of moments takes, and nothing else: pass "
+            f"{name}.compute() if it fits into memory"
         )
 
 
 def list_of_blocks(X, name):
-    """Delayed blocks of rows of an array or a data frame."""
+    """Delayed blocks of an array, a data frame, a bag or a list of them."""
     if not is_collection(X):
         raise TypeError(
             f"{name} must be a Dask collection like the other arguments, got an object of type "
             f"{type(X).__name__}: see dask.array.from_array"
         )
+    if isinstance(X, list | tuple):
+        return list(X)
     if not hasattr(X, "to_delayed"):
-        raise TypeError(
-            f"{name} must be a Dask array or data frame, or a list of delayed blocks of rows"
-        )
+        raise TypeError(f"{name} must be a Dask array, data frame or bag, or a list of delayed blocks")
     delayed = X.to_delayed()
     if getattr(delayed, "ndim", 1) == 2 and delayed.shape[1] > 1:
         raise ValueError(f"{name} must have one block of columns: {name}.rechunk({{1: -1}})")
     return list(np.ravel(delayed))
 
 
+def delayed_blocks(X, y, sample_weight):
+    """X, y and weights (or None) of every block."""
+    given = {"X": X, "y": y, "sample_weight": sample_weight}
+    columns = {k: list_of_blocks(v, k) for k, v in given.items() if v is not None or k == "y"}
+    sizes = {name: len(column) for name, column in columns.items()}
+    if len(set(sizes.values())) > 1:
+        raise ValueError(f"collections must have the same blocks of rows, got {sizes}: rechunk")
+    columns.setdefault("sample_weight", [None] * sizes["X"])
+    return list(zip(*columns.values()))
+
+
 def note_columns(estimator, X):
     """Set ``n_features_in_`` and ``feature_names_in_``, which need no row of the collection."""
+    if len(getattr(X, "shape", ())) != 2:
+        raise TypeError("X must be a Dask array of two axes, or a data frame")
     frame = getattr(X, "_meta", None) if hasattr(X, "columns") else None
     sample = np.empty((0, X.shape[1])) if frame is None else frame
     validate_data(estimator, sample, skip_check_array=True)
 
 
 def blockwise(method):
-    """Decorator of a method of X: a collection gives a Dask array, block by block."""
+    """Decorator of a method of X: a collection gives a Dask array, bag or list, block by block."""
 
     @functools.wraps(method)
     def run(self, X):
@@ -54,6 +70,10 @@ def blockwise(method):
         import dask
         import dask.array
 
+        if isinstance(X, list | tuple):
+            return [dask.delayed(method)(self, block) for block in X]
+        if not hasattr(X, "shape"):
+            return X.map_partitions(lambda block: list(method(self, list(block))))
         frame = hasattr(X, "columns")
         row = X._meta_nonempty.iloc[:1] if frame else np.zeros((1, X.shape[1]))
         sample = np.asarray(method(self, row))

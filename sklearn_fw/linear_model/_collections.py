@@ -6,7 +6,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from .._core import check
-from .._core.blocks import list_of_blocks, note_columns
+from .._core.blocks import delayed_blocks, note_columns
 from ..optim import ROWS, Facts, FiniteSum, PartedSum, PartSums, check_rows, make_parts
 from ._alpha import (
     DENSE,
@@ -166,16 +166,9 @@ class Collected(NamedTuple):
         import dask
 
         note_columns(estimator, X)
-        names = ("X", "y", "sample_weight")
-        given = [(v, n) for v, n in zip((X, y, sample_weight), names) if v is not None]
-        columns = [list_of_blocks(value, name) for value, name in given]
-        if len({len(column) for column in columns}) > 1:
-            sizes = {name: len(column) for (_, name), column in zip(given, columns)}
-            raise ValueError(f"collections must have the same blocks of rows, got {sizes}: rechunk")
-        if sample_weight is None:
-            columns.append([None] * len(columns[0]))
+        columns = delayed_blocks(X, y, sample_weight)
         make = dask.delayed(Block, pure=False)
-        blocks = make_parts([make(k, *b, is_numeric) for k, b in enumerate(zip(*columns))])
+        blocks = make_parts([make(k, *own, is_numeric) for k, own in enumerate(columns)])
         shapes, totals, dtypes, labels, y_shapes = zip(*blocks.each("facts"))
         n_columns = {shape[1] for shape in shapes}
         if len(n_columns) > 1:

@@ -85,7 +85,7 @@ def other_help(svm, blocks):
 
 def _inequality(svm, blocks):
     """Largest root mean square of a column of X over the median; 1 where no columns are known."""
-    if blocks.n_nodes is None or np.ndim(svm.feature_scale_) == 1:
+    if not hasattr(blocks, "_parts") or np.ndim(svm.feature_scale_) == 1:
         return 1.0
     rows = rows_of(blocks._parts)[:, : svm.n_features_in_]
     # Indicators are rare or frequent, not large or small.

@@ -5,6 +5,7 @@ from scipy.optimize import minimize_scalar
 from sklearn.utils.metaestimators import available_if
 
 from .._core import check
+from .._core.blocks import blockwise
 from .._core.oracle import name_of
 from .._core.packed import length_of
 from .._core.result import Status
@@ -63,6 +64,7 @@ class StructuredPredictor:
         X = self._check_X(X)
         return self._view._predict(X, self.coef_, self.oracle_)
 
+    @blockwise
     def predict(self, X):
         """Return the outputs of highest score.
 
@@ -80,6 +82,7 @@ class StructuredPredictor:
         refuse_scorer(outputs)
         return outputs
 
+    @blockwise
     def score_samples(self, X):
         """Return the score of the predicted output of every sample, of shape (n_samples,).
 
@@ -142,6 +145,7 @@ class StructuredPredictor:
     # ---- probabilities ---------------------------------------------------------------------------
 
     @offered("predict_marginals")
+    @blockwise
     def predict_marginals(self, X):
         """Return marginals under ``p(y) ~ exp(score of y / temperature_)``.
 

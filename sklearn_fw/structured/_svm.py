@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._core import check
 from .._core.budget import time_budget
+from .._core.blocks import blockwise, is_collection, refuse_collection
 from .._core.callbacks import CallbackSupportMixin, FitTasks, with_callbacks
 from .._core.estimator import Estimator
 from .._core.loop import drive, get_logger
@@ -19,6 +20,7 @@ from .._core.warnings import warn
 from .._kernels import lazy
 from ._advice import other_help, warn_of_budget, warn_of_oracle
 from ._choice_of_c import cautious_C, choose_C, most_passes
+from ._collections import problem_of
 from ._models._black_box import dense, view_of
 from ._models._resolve import known_of, resolve_model
 from ._models._units import Units
@@ -272,6 +274,7 @@ class StructuredSVM(StructuredPredictor, CallbackSupportMixin, Estimator):
         self : StructuredSVM
             The fitted estimator.
         """
+        refuse_collection(X, "X")
         if hasattr(self, "coef_") and self._seen is None:
             raise ValueError(
                 "partial_fit cannot go on from fit, which keeps no samples: call partial_fit for "
@@ -324,6 +327,8 @@ class StructuredSVM(StructuredPredictor, CallbackSupportMixin, Estimator):
 
     def _make_blocks(self, X, y, sample_weight, classes=None):
         """Resolve model, oracle and solver, check the data and set up the dual problem."""
+        if is_collection(X):
+            return problem_of(self, X, y, sample_weight)
         return self._set_up(*self._training_set(X, y, sample_weight, classes))
 
     def _find_model(self, X, y):
@@ -333,14 +338,21 @@ class StructuredSVM(StructuredPredictor, CallbackSupportMixin, Estimator):
     def _view(self):
         return view_of(self.model_)
 
-    def _training_set(self, X, y, sample_weight, classes=None):
-        """Resolve model and solver, and check the data: samples and weights as the model is fit."""
+    def _training_set(self, X, y, sample_weight, classes=None, counts=None):
+        """Resolve model and solver, and check the data: samples and weights as the model is fit.
+
+        ``counts`` of labels, where given, balance classes.
+        """
+        refuse_collection(X, "X")
         self.solver_ = resolve_solver(self.solver)
         if not check.is_auto(self.solver):
             check_trains(self.solver_, resolve_surrogate(self.surrogate))
         earlier = self._seen
         if not earlier:
             self.model_ = self._find_model(X, y)
+            if counts:
+                n = sum(counts.values()) / len(counts)
+                self.model_.set_params(class_weight={k: n / own for k, own in counts.items()})
         found = self._view._samples(self, X, y, sample_weight, reset=not earlier)
         found = tuple(map(joined, earlier, found)) if earlier else found
         self._seen = None if earlier is None else found
@@ -483,6 +495,7 @@ class StructuredSVM(StructuredPredictor, CallbackSupportMixin, Estimator):
         return self._view._inputs(self, X)
 
     @offered("decision_function")
+    @blockwise
     def decision_function(self, X):
         """Scores of the classes.
 
@@ -501,6 +514,7 @@ class StructuredSVM(StructuredPredictor, CallbackSupportMixin, Estimator):
         return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
 
     @offered("predict_proba")
+    @blockwise
     def predict_proba(self, X):
         """Probabilities of the classes, those of `predict_marginals`.
 
@@ -517,6 +531,7 @@ class StructuredSVM(StructuredPredictor, CallbackSupportMixin, Estimator):
         return self.predict_marginals(X)
 
     @offered("predict_relaxed")
+    @blockwise
     def predict_relaxed(self, X):
         """Return node marginals of the linear relaxation, 0 or 1 where it is integral.
 

@@ -276,7 +276,7 @@ def weighted_samples(X, y, sample_weight, drops_empty=False):
     check_some(n_samples)
     weight = check.sample_weight(sample_weight, n_samples)
     if drops_empty:  # they teach nothing
-        weight = np.where(_are_empty(X) & _are_empty(y), 0.0, weight)
+        weight = np.where(are_empty(X) & are_empty(y), 0.0, weight)
         if not np.any(weight):
             raise ValueError("X holds no element: all sequences of positive weight are empty")
     if np.any(weight == 0):
@@ -285,7 +285,7 @@ def weighted_samples(X, y, sample_weight, drops_empty=False):
     return X, y, weight
 
 
-def _are_empty(items):
+def are_empty(items):
     if isinstance(items, Packed):
         return items.lengths == 0
     return np.array([_has_none(item) for item in items], dtype=bool)

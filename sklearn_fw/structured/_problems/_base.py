@@ -109,6 +109,8 @@ class Problem:
     n_labels = 1.0
     n_nodes = None  # of all samples; None where outputs have none
     surrogate = HINGE  # what solvers minimize the mean of
+    parted = False  # whether samples stay in parts, of which there are sums at one point alone
+    traffic = None  # with these parts
     single = False  # whether every output is one class, and compiled code finds the best
 
     def __init__(self, weight, n_weights, max_loss):

@@ -45,6 +45,19 @@ def resolve_solver(solver):
 
 def suitable_solver(blocks):
     """What "auto" takes for a dual problem: exact steps where an output is one class."""
+    if blocks.parted:
+        return DualAscent(quasi_newton=True) if blocks.surrogate.smooth else OneSlack()
     if blocks.surrogate.smooth:
         return resolve_solver("dual_ascent")
     return resolve_solver("sdm" if blocks.single else "auto")
+
+
+def check_sums(solver):
+    """Refuse solvers that need more than sums over samples at one point."""
+    solver = resolve_solver(solver)
+    quasi_newton = isinstance(solver, DualAscent) and solver.quasi_newton is True
+    if not (isinstance(solver, OneSlack) or quasi_newton):
+        raise ValueError(
+            f"collections of Dask are for solver='auto', 'one_slack' or, with other losses than "
+            f"the hinge, DualAscent(quasi_newton=True), not {type(solver).__name__}"
+        )

@@ -427,4 +427,4 @@ def numbers(certificate, blocks, estimate):
         "dual_objective": certificate.dual,
         "dual_gap": certificate.gap,
         "estimated_gap": estimate if np.isfinite(estimate) else certificate.gap,
-    }
+    } | (blocks.traffic.row() if blocks.traffic else {})

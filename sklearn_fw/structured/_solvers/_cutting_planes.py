@@ -3,6 +3,7 @@
 from dataclasses import KW_ONLY
 
 import numpy as np
+import scipy.sparse as sp
 from scipy.optimize import brentq
 
 from ..._core import check
@@ -14,6 +15,7 @@ from ._visits import revisit_rules, visit_blocks
 # The quadratic program is solved to this share of the gap, in this many Newton steps at most where
 # there are bounds.
 EXACTNESS, MOST_STEPS = 1e-3, 100
+MOST_DENSE = 0.5  # share of entries that are not zero of planes in CSR
 MOST_CACHED = 20  # cutting planes from the cache in a row
 # That of all samples is solved until its gap is SHARE times the last certified one, by MOST_ROUNDS
 # rounds at most; a round visits the samples that hold most of its gap REPEATS times.
@@ -55,8 +57,8 @@ class OneSlack(Solver):
     Notes
     -----
     The weights returned are those of the lowest objective so far, and ``dual_objective_`` is the
-    value of the quadratic program. Memory: a weight vector and an output of every sample for each
-    cutting plane.
+    value of the quadratic program. Memory: a weight vector, sparse where it is, and an output of
+    every sample for each cutting plane.
 
     Deviations from [1]_: the point of the oracle calls, the threshold of the cache, a fraction of
     the gap, and the stopping rule, the certified gap of the common objective.
@@ -91,6 +93,17 @@ class OneSlack(Solver):
         return _OneSlackMethod(self, blocks, bool(cache))
 
 
+def _row(v):
+    """A vector as one row, which is CSR where that takes less memory."""
+    if sp.issparse(v) or v.ndim == 2:
+        return v
+    return sp.csr_array(v[None]) if MOST_DENSE * len(v) > np.count_nonzero(v) else v[None]
+
+
+def _dense(v):
+    return v.toarray() if sp.issparse(v) else v
+
+
 class _Planes:
     """Functions ``l_k - lam <w, v_k>`` below the mean hinge, and the dual variables of their means.
 
@@ -99,8 +112,9 @@ class _Planes:
 
     def __init__(self, blocks):
         self.blocks = blocks
-        self.v = np.stack([np.zeros(blocks.n_weights), blocks.v])  # one row for each plane
-        self.gram = blocks.lam * self.v @ self.v.T
+        self.v = _row(np.zeros(blocks.n_weights))  # one row for each plane
+        self.gram = np.zeros((1, 1))
+        self._append(blocks.v)
         self.loss = np.array([0.0, blocks.loss.sum()])
         self.alpha = np.array([0.0, 1.0])
         self.idle = np.zeros(2, np.int64)
@@ -115,11 +129,19 @@ class _Planes:
 
     def add(self, answers):
         v, loss = self.blocks.vertex_of(answers)
-        self.v, self.gram = np.vstack([self.v, v]), np.pad(self.gram, (0, 1))
-        self.gram[-1] = self.gram[:, -1] = self.blocks.lam * (self.v @ v)
+        self._append(v)
         self.loss, self.alpha = np.append(self.loss, loss), np.append(self.alpha, 0.0)
         self.idle = np.append(self.idle, 0)
         self.answers.append(answers)
+
+    def _append(self, v):
+        v = _row(v)
+        if sp.issparse(v) and sp.issparse(self.v):
+            self.v = sp.vstack([self.v, v], format="csr")
+        else:
+            self.v = np.vstack([_dense(self.v), _dense(v)])
+        self.gram = np.pad(self.gram, (0, 1))
+        self.gram[-1] = self.gram[:, -1] = self.blocks.lam * _dense(self.v @ v.T).ravel()
 
     def remove_idle(self, most):
         """Remove planes that had no dual variable for more than ``most`` solutions."""
@@ -149,7 +171,7 @@ class _Planes:
         if slopes.max() - alpha @ slopes <= accuracy:
             return False
         free = v[:, (point > blocks.lower) & (point < blocks.upper)]
-        gram = lam * (free @ free.T)
+        gram = lam * _dense(free @ free.T)
         change = maximise_on_simplex(gram, slopes + gram @ alpha, alpha, 0.5 * accuracy) - alpha
         along, gain = change @ v, change @ self.loss
 

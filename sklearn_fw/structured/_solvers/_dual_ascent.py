@@ -133,7 +133,8 @@ class _AscentMethod(DualMethod):
         blocks = self.blocks
         blocks.restore(warm)
         self.entropy[: len(warm["loss"])] = warm.get("entropy", 0.0)
-        if lam == warm["lam"] and warm.get("end") is not None:
+        is_end = lam == warm["lam"] or self.settings.quasi_newton is True
+        if is_end and warm.get("end") is not None:
             self.end = QuasiNewton(blocks, warm["end"])
         if lam < warm["lam"]:  # the weights stay
             self._scale(lam / warm["lam"])
