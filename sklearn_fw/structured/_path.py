@@ -7,6 +7,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from .._core import check
+from .._core.blocks import refuse_collection
 from .._core.budget import budget_now
 from .._core.loop import drive
 from .._core.warnings import warn
@@ -214,6 +215,7 @@ def structured_path(
     if max_breakpoints is not None:
         check.integer(max_breakpoints, "max_breakpoints", 1)
 
+    refuse_collection(X, "X")
     fitted = kind.posed(estimator, mode)
     blocks, _ = fitted._make_blocks(X, y, sample_weight)
     max_iter, rng = fitted._most_passes(blocks), check.random_state(estimator.random_state)

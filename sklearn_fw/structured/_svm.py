@@ -10,8 +10,8 @@ from sklearn.utils import ClassifierTags
 from sklearn.utils.validation import check_is_fitted
 
 from .._core import check
-from .._core.budget import time_budget
 from .._core.blocks import blockwise, is_collection, refuse_collection
+from .._core.budget import time_budget
 from .._core.callbacks import CallbackSupportMixin, FitTasks, with_callbacks
 from .._core.estimator import Estimator
 from .._core.loop import drive, get_logger
@@ -178,6 +178,14 @@ class StructuredSVM(StructuredPredictor, CallbackSupportMixin, Estimator):
     ``edge_feature_scale="auto"`` does the same for edges, so that tables and features are both
     learned.
 
+    `fit` takes collections of Dask, too: arrays, data frames, bags, lists of delayed blocks, whose
+    samples stay with the workers. "auto" is then "one_slack" or, for smooth losses,
+    ``DualAscent(quasi_newton=True)``, which need sums over samples at one point alone: weights and
+    ``dual_gap_`` are those of one process, but the rounds are as many as the passes of such
+    methods, several times those of "bcfw". The model, the scales and ``C="auto"`` are found in
+    samples of all blocks with about 30,000 nodes, all labels among them. Predictions of a
+    collection are collections. `partial_fit`, paths and `duality_gap` need data in memory.
+
     More than 13 parameters: the scales belong to ``C``, whose value means nothing without them.
 
     A pass costs n oracle calls and one sparse update each; see `BlockFrankWolfe`. Features of type
@@ -236,9 +244,9 @@ class StructuredSVM(StructuredPredictor, CallbackSupportMixin, Estimator):
         Parameters
         ----------
         X : array-like, list, object array or Packed of n_samples inputs
-            Inputs, as the model takes them.
+            Inputs, as the model takes them; or a collection of Dask, see the notes of the class.
         y : array-like, list, object array or Packed of n_samples outputs
-            Outputs.
+            Outputs; a collection of the same blocks where X is one.
         sample_weight : array-like of shape (n_samples,), default=None
             Factors of the losses; samples of weight zero are left out.
 

@@ -88,7 +88,8 @@ class OneSlack(Solver):
     upper_bounds: object = None
 
     def start(self, blocks, *, lam, tol, rng, warm=None):
-        cache = not blocks.is_compiled if check.is_auto(self.cache) else self.cache
+        quick = blocks.is_compiled or blocks.parted
+        cache = not quick if check.is_auto(self.cache) else self.cache
         self._reset(blocks, lam, warm, capacity=int(self.cache_size) + 1 if cache else 0)
         return _OneSlackMethod(self, blocks, bool(cache))
 
