@@ -13,6 +13,9 @@ from sklearn.preprocessing import scale
 
 from sklearn_fw import AsagaClassifier, AsagaRegressor, KernelStudentTDensity
 from sklearn_fw.linear_model import AveragedSubgradientClassifier
+from sklearn_fw.optim import Asaga
+from sklearn_fw.optim._distributed import _parted_newton
+from sklearn_fw.penalties import Box, GroupLasso
 
 WEIGHTS = np.random.default_rng(0).random(569)
 
@@ -58,6 +61,11 @@ def unlike_units():
     return X * np.append(1e5, np.ones(9)), y
 
 
+def scaled_iris():
+    X, y = load_iris(return_X_y=True)
+    return scale(X), y
+
+
 def wide():
     rng = np.random.default_rng(0)
     X = rng.standard_normal((200, 1100))
@@ -79,6 +87,22 @@ FITS = {
     "alpha": (several_targets, AsagaRegressor(), {}),
     "alpha and units": (unlike_units, AsagaRegressor(), {}),
     "alpha of many columns": (wide, AsagaRegressor(), {}),
+    "elastic net, weights": (
+        cancer, AsagaClassifier(l1_ratio=0.5, class_weight="balanced"), {"sample_weight": WEIGHTS},
+    ),
+    "l1 norm": (cancer, AsagaClassifier(l1_ratio=1.0, C=0.1), {}),
+    "elastic net, softmax": (scaled_iris, AsagaClassifier(l1_ratio=0.5, C=0.1), {}),
+    "elastic net, one against the rest": (
+        scaled_iris, AsagaClassifier("squared_hinge", l1_ratio=0.5, fit_intercept=False), {},
+    ),
+    "elastic net, float32": (
+        lambda: (cancer()[0].astype(np.float32), cancer()[1]), AsagaClassifier(l1_ratio=0.5), {},
+    ),
+    "elastic net and bounds": (
+        cancer, AsagaClassifier(penalty=Box(lower=-0.5, upper=1.0, l1=0.1, l2=0.1)), {},
+    ),
+    "lasso of wide CSR": (counts, AsagaClassifier(C=10.0, l1_ratio=1.0), {}),
+    "lasso": (several_targets, AsagaRegressor(alpha=0.1, l1_ratio=1.0), {}),
 }  # fmt: skip
 
 
@@ -86,12 +110,16 @@ def compare(arrays, name):
     make, model, more = FITS[name]
     X, y = make()
     model = clone(model).set_params(tol=1e-10)
-    alone = clone(model).set_params(solver="newton_cg").fit(X, y, **more)
+    is_ridge = model.l1_ratio == 0.0 and model.penalty == "elasticnet"
+    alone = clone(model).set_params(solver="newton_cg" if is_ridge else "auto", max_iter=10_000)
+    alone.fit(X, y, **more)
     collection = blocks(arrays, X)
     found = clone(model).fit(
         collection, blocks(arrays, y), **{k: blocks(arrays, v) for k, v in more.items()}
     )
     rtol = 1e-3 if X.dtype == np.float32 else 1e-7
+    if isinstance(alone.solver_, Asaga):  # not as exact
+        rtol = 1e-4
     np.testing.assert_allclose(found.coef_, alone.coef_, rtol=rtol, atol=rtol)
     np.testing.assert_allclose(found.intercept_, alone.intercept_, rtol=rtol, atol=rtol)
     if hasattr(alone, "alpha_"):
@@ -113,13 +141,22 @@ def test_blocks_give_the_fit_of_the_whole_table(arrays, name):
     compare(arrays, name)
 
 
-@pytest.mark.parametrize("name", ["two classes", "softmax", "targets"])
+@pytest.mark.parametrize("name", ["two classes", "softmax", "targets", "elastic net, softmax"])
 def test_workers_give_the_fit_of_the_whole_table(arrays, cluster, name):
     history = compare(arrays, name).history_
     rounds, sent = history["n_rounds"], history["n_bytes"]
     assert np.all(np.diff(rounds) > 0)
     assert np.all(np.diff(sent) > 0)
     assert history["part_time"][-1] > 0.0
+
+
+def test_steps_change_few_coefficients_at_a_time(arrays, monkeypatch):
+    monkeypatch.setattr(_parted_newton, "FEW", 20)
+    X, y = cancer()
+    alone = AsagaClassifier(l1_ratio=0.5, tol=1e-10).fit(X, y)
+    found = clone(alone).fit(blocks(arrays, X), blocks(arrays, y))
+    assert np.count_nonzero(found.coef_) > 20
+    np.testing.assert_allclose(found.coef_, alone.coef_, rtol=1e-4, atol=1e-5)
 
 
 @pytest.mark.parametrize("sizes", [[1, 568], [0, 300, 269], [568, 1], [1] * 9 + [560]])
@@ -170,8 +207,13 @@ REFUSED = {
     "block 5 of the collection: X has 84 rows and y 83": (
         AsagaClassifier(), None, lambda y: [97, 97, 97, 97, 97, 83],
     ),
-    "a ridge: set l1_ratio=0": (AsagaClassifier(l1_ratio=0.5), None, None),
-    "'newton_cg' and a ridge": (AsagaClassifier(solver="sdca"), None, None),
+    "penalties of single coefficients": (
+        AsagaClassifier(penalty=GroupLasso(np.arange(30) // 3)), None, None,
+    ),
+    "solver='newton_cg' needs a ridge": (
+        AsagaClassifier(solver="newton_cg", l1_ratio=0.5), None, None,
+    ),
+    "solver='newton', 'newton_cg'": (AsagaClassifier(solver="sdca"), None, None),
     "a finite C": (AsagaClassifier(C=np.inf), None, None),
     "X is a Dask collection, which AsagaClassifier": (AveragedSubgradientClassifier(), None, None),
 }  # fmt: skip

@@ -575,6 +575,8 @@ class Newton(Solver):
     """
 
     def start(self, problem, *, tol, rng, n_workers=1, start=None):
+        if problem.newton_run is not None:
+            return problem.newton_run(problem, self, tol=tol, rng=rng, start=start)
         if not problem.penalty.separable or problem.n_outputs is not None:
             raise ValueError(
                 "solver='newton' takes one output and penalties of single coefficients only; use "
