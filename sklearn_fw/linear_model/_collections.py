@@ -53,6 +53,15 @@ class Block:
         except ValueError as error:
             raise ValueError(f"block {number} of the collection: {error}") from None
         self.X, self.y, self.weight = X, y, weight
+        self._made = None, None
+
+    def __sizeof__(self):
+        X = self.X
+        arrays = (X.data, X.indices, X.indptr) if sp.issparse(X) else (X,)
+        return object.__sizeof__(self) + sum(array.nbytes for array in (*arrays, self.y))
+
+    def __getstate__(self):
+        return vars(self) | {"_made": (None, None)}  # on disk rows are once
 
     def facts(self):
         total = float(len(self.y) if self.weight is None else self.weight.sum())
@@ -63,6 +72,12 @@ class Block:
         return np.bincount(codes, weights=self.weight, minlength=classes.size).astype(float)
 
     def problems(self, plan):
+        """`PartRows` of the last plan, which are kept."""
+        if self._made[0] is not plan:
+            self._made = plan, self._problems(plan)
+        return self._made[1]
+
+    def _problems(self, plan):
         X, y, weight = self.X, self.y, self.weight
         X = X if plan.units is None or not len(y) else plan.units.rows(X)
         if plan.classes is None:
@@ -87,17 +102,17 @@ class PartRows:
     """Problems of one block, one for each output, and the sums in which ``alpha`` is chosen."""
 
     def __init__(self, problems):
-        self.problems = problems
+        self.problems, self.sums = problems, [PartSums(problem) for problem in problems]
 
     def output(self, k):
-        return PartSums(self.problems[k], 1.0 / len(self.problems))
+        return self.sums[k]
 
     def is_sparse(self):
         return sp.issparse(self.problems[0].X)
 
     def columns(self, few):
         problem = self.problems[0]
-        return PartSums(problem).bend_of(problem.weights, few)
+        return self.sums[0].bend_of(problem.weights, few)
 
     def targets(self):
         weight = self.problems[0].weights

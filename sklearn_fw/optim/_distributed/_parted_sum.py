@@ -21,16 +21,7 @@ class Facts(NamedTuple):
 
 
 class PartSums(LossSums):
-    """`LossSums` of one part; ``share`` of its rows are what Dask is to count as its memory."""
-
-    def __init__(self, problem, share=0.0):
-        super().__init__(problem)
-        self.share = share
-
-    def __sizeof__(self):
-        X = self.problem.X
-        arrays = (X.data, X.indices, X.indptr) if sp.issparse(X) else (X,)
-        return object.__sizeof__(self) + int(self.share * sum(array.nbytes for array in arrays))
+    """`LossSums` of one part."""
 
     def shifted(self, point):
         return Shifted(self.problem, self._at(point)[0])
