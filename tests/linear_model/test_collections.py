@@ -2,7 +2,9 @@
 
 import logging
 import os
+import pickle
 import signal
+import sys
 
 import numpy as np
 import pytest
@@ -13,9 +15,12 @@ from sklearn.preprocessing import scale
 
 from sklearn_fw import AsagaClassifier, AsagaRegressor, KernelStudentTDensity
 from sklearn_fw.linear_model import AveragedSubgradientClassifier
+from sklearn_fw.linear_model._collections import Block, Plan
+from sklearn_fw.linear_model._linear import Units
+from sklearn_fw.losses import SquaredError
 from sklearn_fw.optim import Asaga
 from sklearn_fw.optim._distributed import _parted_newton
-from sklearn_fw.penalties import Box, GroupLasso
+from sklearn_fw.penalties import Box, ElasticNet, GroupLasso
 
 WEIGHTS = np.random.default_rng(0).random(569)
 
@@ -276,3 +281,40 @@ def test_a_worker_that_is_killed_changes_nothing(extra, arrays):
     assert killer.n_lines > 3
     assert found.converged_
     np.testing.assert_allclose(found.coef_, alone.coef_, rtol=1e-9)
+
+
+def test_a_block_on_disk_has_its_rows_once(arrays):
+    X, y = several_targets()
+    block = Block(0, X, y, None, is_numeric=True)
+    size = len(pickle.dumps(block))
+    ridge = ElasticNet(l1_ratio=0.0).bind(10)
+    units = Units.about(X.mean(axis=0), X.var(axis=0), np.zeros(3))
+    plan = Plan(SquaredError(), ridge, fit_intercept=True, n_outputs=None, units=units)
+    assert block.problems(plan) is block.problems(plan)
+    assert len(pickle.dumps(block)) == size
+    assert X.nbytes < sys.getsizeof(block) < size
+
+
+def test_rows_may_exceed_the_memory_of_all_workers(extra, arrays):
+    """Dask moves blocks to disk, and no other object holds their rows."""
+    distributed = extra("distributed", "distributed")
+    rng, limit = arrays.random.default_rng(0), 500_000_000
+    X = rng.standard_normal((650_000, 100), chunks=(25_000, -1))
+    coef = np.linspace(-1.0, 1.0, 100)
+    y = X @ coef + rng.standard_normal(650_000, chunks=25_000)
+    assert X.nbytes > limit
+    with (
+        distributed.LocalCluster(
+            n_workers=1, threads_per_worker=1, host="127.0.0.1", dashboard_address=None,
+            memory_limit=limit,
+        ) as local,
+        distributed.Client(local) as client,
+    ):  # fmt: skip
+        worker = client.run(os.getpid)
+        model = AsagaRegressor(alpha=1e-6, fit_intercept=False).fit(X, y)
+        assert client.run(os.getpid) == worker  # none was killed
+        spilled = client.run(lambda dask_worker: dask_worker.data.spilled_total.disk)
+    assert sum(spilled.values()) > 0.2 * X.nbytes
+    assert model.converged_
+    assert model.dual_gap_ <= 1e-4 * model.objective_
+    np.testing.assert_allclose(model.coef_, coef, atol=0.01)
