@@ -25,7 +25,7 @@ def list_of_blocks(X, name):
     if not is_collection(X):
         raise TypeError(
             f"{name} must be a Dask collection like the other arguments, got an object of type "
-            f"{type(X).__name__}: see dask.array.from_array"
+            f"{type(X).__name__}: pass dask.array.from_array({name}, X.chunks[0])"
         )
     if not hasattr(X, "to_delayed"):
         raise TypeError(
@@ -39,6 +39,8 @@ def list_of_blocks(X, name):
 
 def note_columns(estimator, X):
     """Set ``n_features_in_`` and ``feature_names_in_``, which need no row of the collection."""
+    if X.ndim != 2:
+        raise ValueError(f"X must have rows and columns, got {X.ndim} dimensions: X.reshape(-1, 1)")
     frame = getattr(X, "_meta", None) if hasattr(X, "columns") else None
     sample = np.empty((0, X.shape[1])) if frame is None else frame
     validate_data(estimator, sample, skip_check_array=True)

@@ -38,6 +38,8 @@ class Block:
     def __init__(self, number, X, y, weight, is_numeric):
         try:
             X = check_rows(check.table(X, ensure_min_samples=0, **ROWS))
+            if sp.issparse(y):
+                raise ValueError("y is sparse: pass y.map_blocks(lambda block: block.toarray())")
             y = np.asarray(y)
             if len(y) != X.shape[0]:
                 raise ValueError(f"X has {X.shape[0]} rows and y {len(y)}: give both equal chunks")
@@ -181,8 +183,8 @@ class Collected(NamedTuple):
         import dask
 
         note_columns(estimator, X)
-        names = ("X", "y", "sample_weight")
-        given = [(v, n) for v, n in zip((X, y, sample_weight), names) if v is not None]
+        given = [(X, "X"), (y, "y"), (sample_weight, "sample_weight")]
+        given = given[: 2 + (sample_weight is not None)]
         columns = [list_of_blocks(value, name) for value, name in given]
         if len({len(column) for column in columns}) > 1:
             sizes = {name: len(column) for (_, name), column in zip(given, columns)}

@@ -187,6 +187,13 @@ def test_data_frames_and_unknown_chunk_sizes(extra):
     found = AsagaClassifier().fit(collection, target)
     assert list(found.feature_names_in_) == list(table)
     np.testing.assert_array_equal(found.predict(collection).compute(), found.predict(table))
+    text, numeric = (
+        frames.from_pandas(table.assign(kind=pd.Categorical(values)), npartitions=4)
+        for values in (y, (y == "good").astype(int))
+    )
+    with pytest.raises(ValueError, match=r"block \d .*: X: could not convert string to"):
+        AsagaClassifier().fit(text, target)
+    assert AsagaClassifier().fit(numeric, target).coef_[0, -1] > 1.0
     kept = collection.to_dask_array()  # sizes are NaN
     numbers = frames.from_pandas(pd.Series(y == "good"), npartitions=4).to_dask_array()
     assert AsagaClassifier().fit(kept, numbers).score(X, y == "good") > 0.98
@@ -234,14 +241,23 @@ def test_what_is_refused(arrays, message):
         model.fit(blocks(arrays, X), target)
 
 
-def test_other_estimators_and_plain_targets_are_refused(arrays):
+def test_other_estimators_and_unlike_containers(arrays):
     X, y = cancer()
+    X, target = blocks(arrays, X), blocks(arrays, y)
     with pytest.raises(TypeError, match=r"pass X.compute\(\)"):
-        KernelStudentTDensity().fit(blocks(arrays, X))
-    with pytest.raises(TypeError, match="y must be a Dask collection"):
-        AsagaClassifier().fit(blocks(arrays, X), y)
+        KernelStudentTDensity().fit(X)
+    for given in (y,), (None,), (list(y),), (target, WEIGHTS):
+        with pytest.raises(TypeError, match="must be a Dask collection.* pass dask.array"):
+            AsagaClassifier().fit(X, *given)
     with pytest.raises(ValueError, match="y has one class"):
-        AsagaClassifier().fit(blocks(arrays, X), blocks(arrays, np.zeros(569)))
+        AsagaClassifier().fit(X, blocks(arrays, np.zeros(569)))
+    with pytest.raises(ValueError, match=r"block \d of the collection: y is sparse: pass y.map_bl"):
+        AsagaRegressor().fit(X, blocks(arrays, sp.csr_array(np.ones((569, 1)))))
+    with pytest.raises(ValueError, match="X must have rows and columns, got 1 dimensions"):
+        AsagaClassifier().fit(target, target)
+    X = X.compute()  # then targets come into memory, too
+    coef = AsagaClassifier().fit(X, target).coef_
+    np.testing.assert_array_equal(coef, AsagaClassifier().fit(X, y).coef_)
 
 
 class KillLater(logging.Handler):

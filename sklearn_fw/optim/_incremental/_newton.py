@@ -566,6 +566,8 @@ def _with_free_solved(matrix, gradient, w, l1, l2, lower, upper):
 class Newton(Solver):
     """Proximal Newton method, for one output and some hundred columns.
 
+    On Dask collections also for several outputs, and for more columns if few of them are nonzero.
+
     Every step minimizes the second-order model of the losses plus the penalty: one system of
     linear equations for a ridge, coordinate descent on the matrix of second derivatives and such
     systems for the l1 norm and bounds. Scales and dependence of columns are of no importance. A
