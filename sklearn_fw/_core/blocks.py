@@ -28,7 +28,7 @@ def list_of_blocks(X, name):
     if not is_collection(X):
         raise TypeError(
             f"{name} must be a Dask collection like the other arguments, got an object of type "
-            f"{type(X).__name__}: see dask.array.from_array"
+            f"{type(X).__name__}: pass dask.array.from_array({name}, X.chunks[0])"
         )
     if isinstance(X, list | tuple):
         return list(X)
@@ -45,7 +45,9 @@ def list_of_blocks(X, name):
 def delayed_blocks(X, y, sample_weight):
     """X, y and weights (or None) of every block."""
     given = {"X": X, "y": y, "sample_weight": sample_weight}
-    columns = {k: list_of_blocks(v, k) for k, v in given.items() if v is not None or k == "y"}
+    columns = {
+        k: list_of_blocks(v, k) for k, v in given.items() if v is not None or k != "sample_weight"
+    }
     sizes = {name: len(column) for name, column in columns.items()}
     if len(set(sizes.values())) > 1:
         raise ValueError(f"collections must have the same blocks of rows, got {sizes}: rechunk")
@@ -53,10 +55,24 @@ def delayed_blocks(X, y, sample_weight):
     return list(zip(*columns.values()))
 
 
+class Block:
+    """Data of one block, and what was made of them last, which is not stored with them."""
+
+    _made = None, None
+
+    def _once(self, make, argument):
+        if self._made[0] is not argument:
+            self._made = argument, make(argument)
+        return self._made[1]
+
+    def __getstate__(self):
+        return vars(self) | {"_made": (None, None)}
+
+
 def note_columns(estimator, X):
     """Set ``n_features_in_`` and ``feature_names_in_``, which need no row of the collection."""
-    if len(getattr(X, "shape", ())) != 2:
-        raise TypeError("X must be a Dask array of two axes, or a data frame")
+    if getattr(X, "ndim", 0) != 2:
+        raise ValueError("X must be a Dask array of rows and columns, or a data frame")
     frame = getattr(X, "_meta", None) if hasattr(X, "columns") else None
     sample = np.empty((0, X.shape[1])) if frame is None else frame
     validate_data(estimator, sample, skip_check_array=True)

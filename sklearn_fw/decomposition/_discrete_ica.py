@@ -10,6 +10,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from .._core import check
+from .._core.blocks import blockwise
 from .._core.estimator import Estimator
 from .._core.warnings import warn
 from ._held_out import FEWEST, FIRST_SHARE, SHARES, HeldOut, smoothed
@@ -184,7 +185,8 @@ class DiscreteICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         X : {array-like, sparse matrix} of shape (n_samples, n_features), or list of such batches
             Counts of words in documents, whole numbers that are not negative. A list of sparse
             matrices or arrays is a corpus in batches; a Dask array with one block of columns, or a
-            list of delayed batches, is summed where Dask runs it.
+            list of delayed batches, is summed where Dask runs it, once per pass. Methods of a Dask
+            array give Dask arrays.
         y : None
             Unused.
         sample_weight : array-like of shape (n_samples,), default=None
@@ -307,6 +309,7 @@ class DiscreteICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         topics = self._smoothed()
         return X, topics, infer(X, topics, self.doc_topic_prior_)
 
+    @blockwise
     def transform(self, X):
         """Compute expected topic proportions, of shape (n_samples, n_components).
 
@@ -320,6 +323,7 @@ class DiscreteICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         gamma = self._infer(X)[2]
         return gamma / gamma.sum(axis=1)[:, None]
 
+    @blockwise
     def transform_intensities(self, X):
         """Expected intensities of topics, in tokens, of shape (n_samples, n_components).
 
@@ -341,6 +345,7 @@ class DiscreteICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         check_is_fitted(self)
         return check.shaped(X, "X", "n_samples", self.n_components_) @ self.components_
 
+    @blockwise
     def score_samples(self, X):
         """Compute lower bounds on the log probabilities of documents, in nats.
 

@@ -15,7 +15,7 @@ from .._core.result import Outcome, Status
 from .._core.threads import count_workers
 from .._core.warnings import warn
 from ..losses import LogLoss, MultinomialLogLoss, resolve_loss
-from ..optim import Asaga, FiniteSum, NewtonCG, Seen, Start, is_ridge
+from ..optim import Asaga, FiniteSum, Newton, NewtonCG, Seen, Start, is_ridge
 from ..optim._incremental import _minimize_saga as incremental
 from ..penalties import resolve_penalty
 from ._alpha import ALPHA, automatic_strength, in_unlike_units, of_loss
@@ -236,11 +236,16 @@ class AsagaModel(PathModel):
         self.solver_reason_ = "rows stay where they are: second order by sums over blocks"
         penalty = resolve_penalty(self.penalty, self.l1_ratio).bind(self.n_features_in_)
         if isinstance(self.solver_, incremental.Auto):
-            self.solver_ = NewtonCG()
-        if not isinstance(self.solver_, NewtonCG) or not is_ridge(penalty) or not strength:
+            self.solver_ = NewtonCG() if is_ridge(penalty) else Newton()
+        if not isinstance(self.solver_, Newton | NewtonCG):
             raise ValueError(
-                "collections of Dask are for solver='auto' or 'newton_cg' and a ridge: set "
-                "l1_ratio=0 and a finite C (alpha > 0), or pass arrays"
+                f"collections of Dask are for solver='newton', 'newton_cg' (a ridge only) or "
+                f"'auto', got {self.solver!r}"
+            )
+        if not strength or not penalty.separable or not has_strength(penalty):
+            raise ValueError(
+                "collections of Dask are for penalties of single coefficients: set "
+                "penalty='elasticnet' and a finite C (alpha > 0), or pass arrays"
             )
         penalty = penalty.scaled(strength)
         return Plan(loss, penalty, self.fit_intercept, n_outputs)
@@ -393,8 +398,9 @@ class AsagaClassifier(LinearClassifier, AsagaModel):
     thread keeps copies of the most frequent columns and its own part of the sum of the memory, so
     that no addition needs to be atomic, as those of the papers are.
 
-    `fit` takes collections of Dask, too (arrays of dense or CSR blocks, data frames), for a ridge:
-    "newton_cg" by sums over blocks, which stay with the workers. ``history_`` has the columns
+    `fit` takes collections of Dask, too (arrays of dense or CSR blocks, data frames), for penalties
+    of single coefficients: "newton_cg" for a ridge and "newton" for others, of any number of
+    outputs, by sums over blocks, which stay with the workers. ``history_`` has the columns
     "n_rounds", "n_bytes" and "part_time", the seconds of the slowest blocks. Predictions for a
     collection are Dask arrays.
 
@@ -616,6 +622,10 @@ class AsagaRegressor(LinearRegressor, AsagaModel):
         plan, facts = self._plan(loss, 1.0), found.facts(self.n_features_in_)
         rows = found.rows(plan)
         is_auto, standardizes = isinstance(self.alpha, str), self.standardize
+        if is_auto and not is_ridge(plan.penalty):
+            raise ValueError(
+                "alpha='auto' for collections of Dask is for a ridge: set alpha, or l1_ratio=0"
+            )
         columns = None
         if is_auto or standardizes is True:
             columns = Columns(rows, facts, self.fit_intercept)

@@ -6,7 +6,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from .._core import check
-from .._core.blocks import delayed_blocks, note_columns
+from .._core.blocks import Block, delayed_blocks, note_columns
 from ..optim import ROWS, Facts, FiniteSum, PartedSum, PartSums, check_rows, make_parts
 from ._alpha import (
     DENSE,
@@ -32,12 +32,14 @@ class Plan(NamedTuple):
     factors: np.ndarray | None = None  # of the weights, by class
 
 
-class Block:
+class TableBlock(Block):
     """Checked rows; errors name the number of the block."""
 
     def __init__(self, number, X, y, weight, is_numeric):
         try:
             X = check_rows(check.table(X, ensure_min_samples=0, **ROWS))
+            if sp.issparse(y):
+                raise ValueError("y is sparse: pass y.map_blocks(lambda block: block.toarray())")
             y = np.asarray(y)
             if len(y) != X.shape[0]:
                 raise ValueError(f"X has {X.shape[0]} rows and y {len(y)}: give both equal chunks")
@@ -54,6 +56,11 @@ class Block:
             raise ValueError(f"block {number} of the collection: {error}") from None
         self.X, self.y, self.weight = X, y, weight
 
+    def __sizeof__(self):
+        X = self.X
+        arrays = (X.data, X.indices, X.indptr) if sp.issparse(X) else (X,)
+        return object.__sizeof__(self) + sum(array.nbytes for array in (*arrays, self.y))
+
     def facts(self):
         total = float(len(self.y) if self.weight is None else self.weight.sum())
         return self.X.shape, total, self.X.dtype, self.labels, self.y.shape[1:]
@@ -63,6 +70,10 @@ class Block:
         return np.bincount(codes, weights=self.weight, minlength=classes.size).astype(float)
 
     def problems(self, plan):
+        """`PartRows` of the last plan, which are kept."""
+        return self._once(self._problems, plan)
+
+    def _problems(self, plan):
         X, y, weight = self.X, self.y, self.weight
         X = X if plan.units is None or not len(y) else plan.units.rows(X)
         if plan.classes is None:
@@ -87,17 +98,17 @@ class PartRows:
     """Problems of one block, one for each output, and the sums in which ``alpha`` is chosen."""
 
     def __init__(self, problems):
-        self.problems = problems
+        self.problems, self.sums = problems, [PartSums(problem) for problem in problems]
 
     def output(self, k):
-        return PartSums(self.problems[k], 1.0 / len(self.problems))
+        return self.sums[k]
 
     def is_sparse(self):
         return sp.issparse(self.problems[0].X)
 
     def columns(self, few):
         problem = self.problems[0]
-        return PartSums(problem).bend_of(problem.weights, few)
+        return self.sums[0].bend_of(problem.weights, few)
 
     def targets(self):
         weight = self.problems[0].weights
@@ -167,7 +178,7 @@ class Collected(NamedTuple):
 
         note_columns(estimator, X)
         columns = delayed_blocks(X, y, sample_weight)
-        make = dask.delayed(Block, pure=False)
+        make = dask.delayed(TableBlock, pure=False)
         blocks = make_parts([make(k, *own, is_numeric) for k, own in enumerate(columns)])
         shapes, totals, dtypes, labels, y_shapes = zip(*blocks.each("facts"))
         n_columns = {shape[1] for shape in shapes}

@@ -8,7 +8,7 @@ import scipy.sparse as sp
 from sklearn.base import clone
 
 from .._core import check
-from .._core.blocks import delayed_blocks
+from .._core.blocks import Block, delayed_blocks
 from .._core.packed import joined, length_of, take
 from ..optim import make_parts
 from ._models._black_box import view_of
@@ -21,7 +21,7 @@ from ._surrogates import resolve_surrogate
 SKETCH = 30_000
 
 
-class Block:
+class SampleBlock(Block):
     """Samples of positive weight of one block; errors name its number."""
 
     def __init__(self, number, X, y, weight):
@@ -64,7 +64,10 @@ class Block:
         return take(self.X, chosen), take(self.y, chosen), self.weight[chosen]
 
     def part(self, svm):
-        """The dual problem of these samples, for an estimator that knows its model."""
+        """The dual problem of these samples, for the estimator that knows its model; it is kept."""
+        return self._once(self._part, svm)
+
+    def _part(self, svm):
         if not len(self.weight):
             return SamplePart()
         view = view_of(svm.model_)
@@ -104,7 +107,7 @@ def problem_of(svm, X, y, sample_weight):
     columns = delayed_blocks(X, y, sample_weight)
     import dask
 
-    make = dask.delayed(Block, pure=False)
+    make = dask.delayed(SampleBlock, pure=False)
     blocks = make_parts([make(k, *own) for k, own in enumerate(columns)])
     sketches = [own for own in blocks.each("sketch", -(-SKETCH // len(blocks))) if len(own[2])]
     check_some(len(sketches))

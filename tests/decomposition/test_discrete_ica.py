@@ -217,14 +217,36 @@ def test_proportions_are_those_of_scikit_learn():
     np.testing.assert_allclose(model.transform(X), other.transform(X), rtol=0, atol=2e-3)
 
 
-def test_dask(cluster, extra):
-    dask = extra("distributed", "dask")
+def test_dask(extra, monkeypatch, request):
+    dask, arrays = extra("distributed", "dask"), extra("distributed", "dask.array")
     X = make_topic_corpus(300, 30, 3, random_state=0).X
-    model = DiscreteICA(3).fit(X)
-    delayed = [dask.delayed(part) for part in (X[:100], X[100:180], X[180:])]
-    np.testing.assert_allclose(
-        DiscreteICA(3).fit(delayed).components_, model.components_, rtol=1e-9, atol=1e-12
-    )
+    n_sums, n_loads, sum_of_rows = [], [0, 0, 0], Rows.sum
+
+    @dask.delayed
+    def load(k):
+        n_loads[k] += 1
+        return X[100 * k : 100 * (k + 1)]
+
+    def count(rows, function):
+        n_sums.append(function)
+        return sum_of_rows(rows, function)
+
+    blocks = arrays.concatenate([
+        arrays.from_delayed(load(k), (100, 30), dtype=X.dtype) for k in range(3)
+    ])  # fmt: skip
+    alone = DiscreteICA(3).fit(X)
+    monkeypatch.setattr(Rows, "sum", count)
+    with dask.config.set(scheduler="synchronous"):
+        found = DiscreteICA(3).fit(blocks)
+        # Once per pass and for documents that are set aside, the first also for its columns.
+        assert n_loads == [len(n_sums) + 2, len(n_sums) + 1, len(n_sums) + 1]
+        for method in ("transform", "transform_intensities", "score_samples"):
+            values = getattr(found, method)(blocks).compute()
+            np.testing.assert_allclose(values, getattr(found, method)(X), rtol=1e-12)
+    monkeypatch.undo()
+    request.getfixturevalue("cluster")  # from here on its workers compute
+    for model in (found, DiscreteICA(3).fit(blocks)):
+        np.testing.assert_allclose(model.components_, alone.components_, rtol=1e-10, atol=1e-12)
 
 
 @pytest.mark.parametrize(

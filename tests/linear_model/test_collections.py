@@ -2,7 +2,9 @@
 
 import logging
 import os
+import pickle
 import signal
+import sys
 
 import numpy as np
 import pytest
@@ -13,6 +15,12 @@ from sklearn.preprocessing import scale
 
 from sklearn_fw import AsagaClassifier, AsagaRegressor, KernelStudentTDensity
 from sklearn_fw.linear_model import AveragedSubgradientClassifier
+from sklearn_fw.linear_model._collections import Block, Plan
+from sklearn_fw.linear_model._linear import Units
+from sklearn_fw.losses import SquaredError
+from sklearn_fw.optim import Asaga
+from sklearn_fw.optim._distributed import _parted_newton
+from sklearn_fw.penalties import Box, ElasticNet, GroupLasso
 
 WEIGHTS = np.random.default_rng(0).random(569)
 
@@ -58,6 +66,11 @@ def unlike_units():
     return X * np.append(1e5, np.ones(9)), y
 
 
+def scaled_iris():
+    X, y = load_iris(return_X_y=True)
+    return scale(X), y
+
+
 def wide():
     rng = np.random.default_rng(0)
     X = rng.standard_normal((200, 1100))
@@ -79,6 +92,22 @@ FITS = {
     "alpha": (several_targets, AsagaRegressor(), {}),
     "alpha and units": (unlike_units, AsagaRegressor(), {}),
     "alpha of many columns": (wide, AsagaRegressor(), {}),
+    "elastic net, weights": (
+        cancer, AsagaClassifier(l1_ratio=0.5, class_weight="balanced"), {"sample_weight": WEIGHTS},
+    ),
+    "l1 norm": (cancer, AsagaClassifier(l1_ratio=1.0, C=0.1), {}),
+    "elastic net, softmax": (scaled_iris, AsagaClassifier(l1_ratio=0.5, C=0.1), {}),
+    "elastic net, one against the rest": (
+        scaled_iris, AsagaClassifier("squared_hinge", l1_ratio=0.5, fit_intercept=False), {},
+    ),
+    "elastic net, float32": (
+        lambda: (cancer()[0].astype(np.float32), cancer()[1]), AsagaClassifier(l1_ratio=0.5), {},
+    ),
+    "elastic net and bounds": (
+        cancer, AsagaClassifier(penalty=Box(lower=-0.5, upper=1.0, l1=0.1, l2=0.1)), {},
+    ),
+    "lasso of wide CSR": (counts, AsagaClassifier(C=10.0, l1_ratio=1.0), {}),
+    "lasso": (several_targets, AsagaRegressor(alpha=0.1, l1_ratio=1.0), {}),
 }  # fmt: skip
 
 
@@ -86,12 +115,16 @@ def compare(arrays, name):
     make, model, more = FITS[name]
     X, y = make()
     model = clone(model).set_params(tol=1e-10)
-    alone = clone(model).set_params(solver="newton_cg").fit(X, y, **more)
+    is_ridge = model.l1_ratio == 0.0 and model.penalty == "elasticnet"
+    alone = clone(model).set_params(solver="newton_cg" if is_ridge else "auto", max_iter=10_000)
+    alone.fit(X, y, **more)
     collection = blocks(arrays, X)
     found = clone(model).fit(
         collection, blocks(arrays, y), **{k: blocks(arrays, v) for k, v in more.items()}
     )
     rtol = 1e-3 if X.dtype == np.float32 else 1e-7
+    if isinstance(alone.solver_, Asaga):  # not as exact
+        rtol = 1e-4
     np.testing.assert_allclose(found.coef_, alone.coef_, rtol=rtol, atol=rtol)
     np.testing.assert_allclose(found.intercept_, alone.intercept_, rtol=rtol, atol=rtol)
     if hasattr(alone, "alpha_"):
@@ -113,13 +146,22 @@ def test_blocks_give_the_fit_of_the_whole_table(arrays, name):
     compare(arrays, name)
 
 
-@pytest.mark.parametrize("name", ["two classes", "softmax", "targets"])
+@pytest.mark.parametrize("name", ["two classes", "softmax", "targets", "elastic net, softmax"])
 def test_workers_give_the_fit_of_the_whole_table(arrays, cluster, name):
     history = compare(arrays, name).history_
     rounds, sent = history["n_rounds"], history["n_bytes"]
     assert np.all(np.diff(rounds) > 0)
     assert np.all(np.diff(sent) > 0)
     assert history["part_time"][-1] > 0.0
+
+
+def test_steps_change_few_coefficients_at_a_time(arrays, monkeypatch):
+    monkeypatch.setattr(_parted_newton, "FEW", 20)
+    X, y = cancer()
+    alone = AsagaClassifier(l1_ratio=0.5, tol=1e-10).fit(X, y)
+    found = clone(alone).fit(blocks(arrays, X), blocks(arrays, y))
+    assert np.count_nonzero(found.coef_) > 20
+    np.testing.assert_allclose(found.coef_, alone.coef_, rtol=1e-4, atol=1e-5)
 
 
 @pytest.mark.parametrize("sizes", [[1, 568], [0, 300, 269], [568, 1], [1] * 9 + [560]])
@@ -145,6 +187,13 @@ def test_data_frames_and_unknown_chunk_sizes(extra):
     found = AsagaClassifier().fit(collection, target)
     assert list(found.feature_names_in_) == list(table)
     np.testing.assert_array_equal(found.predict(collection).compute(), found.predict(table))
+    text, numeric = (
+        frames.from_pandas(table.assign(kind=pd.Categorical(values)), npartitions=4)
+        for values in (y, (y == "good").astype(int))
+    )
+    with pytest.raises(ValueError, match=r"block \d .*: X: could not convert string to"):
+        AsagaClassifier().fit(text, target)
+    assert AsagaClassifier().fit(numeric, target).coef_[0, -1] > 1.0
     kept = collection.to_dask_array()  # sizes are NaN
     numbers = frames.from_pandas(pd.Series(y == "good"), npartitions=4).to_dask_array()
     assert AsagaClassifier().fit(kept, numbers).score(X, y == "good") > 0.98
@@ -170,8 +219,13 @@ REFUSED = {
     "block 5 of the collection: X has 84 rows and y 83": (
         AsagaClassifier(), None, lambda y: [97, 97, 97, 97, 97, 83],
     ),
-    "a ridge: set l1_ratio=0": (AsagaClassifier(l1_ratio=0.5), None, None),
-    "'newton_cg' and a ridge": (AsagaClassifier(solver="sdca"), None, None),
+    "penalties of single coefficients": (
+        AsagaClassifier(penalty=GroupLasso(np.arange(30) // 3)), None, None,
+    ),
+    "solver='newton_cg' needs a ridge": (
+        AsagaClassifier(solver="newton_cg", l1_ratio=0.5), None, None,
+    ),
+    "solver='newton', 'newton_cg'": (AsagaClassifier(solver="sdca"), None, None),
     "a finite C": (AsagaClassifier(C=np.inf), None, None),
     "X is a Dask collection, which AsagaClassifier": (AveragedSubgradientClassifier(), None, None),
 }  # fmt: skip
@@ -187,14 +241,23 @@ def test_what_is_refused(arrays, message):
         model.fit(blocks(arrays, X), target)
 
 
-def test_other_estimators_and_plain_targets_are_refused(arrays):
+def test_other_estimators_and_unlike_containers(arrays):
     X, y = cancer()
+    X, target = blocks(arrays, X), blocks(arrays, y)
     with pytest.raises(TypeError, match=r"pass X.compute\(\)"):
-        KernelStudentTDensity().fit(blocks(arrays, X))
-    with pytest.raises(TypeError, match="y must be a Dask collection"):
-        AsagaClassifier().fit(blocks(arrays, X), y)
+        KernelStudentTDensity().fit(X)
+    for given in (y,), (None,), (list(y),), (target, WEIGHTS):
+        with pytest.raises(TypeError, match="must be a Dask collection.* pass dask.array"):
+            AsagaClassifier().fit(X, *given)
     with pytest.raises(ValueError, match="y has one class"):
-        AsagaClassifier().fit(blocks(arrays, X), blocks(arrays, np.zeros(569)))
+        AsagaClassifier().fit(X, blocks(arrays, np.zeros(569)))
+    with pytest.raises(ValueError, match=r"block \d of the collection: y is sparse: pass y.map_bl"):
+        AsagaRegressor().fit(X, blocks(arrays, sp.csr_array(np.ones((569, 1)))))
+    with pytest.raises(ValueError, match="X must have rows and columns, got 1 dimensions"):
+        AsagaClassifier().fit(target, target)
+    X = X.compute()  # then targets come into memory, too
+    coef = AsagaClassifier().fit(X, target).coef_
+    np.testing.assert_array_equal(coef, AsagaClassifier().fit(X, y).coef_)
 
 
 class KillLater(logging.Handler):
@@ -234,3 +297,40 @@ def test_a_worker_that_is_killed_changes_nothing(extra, arrays):
     assert killer.n_lines > 3
     assert found.converged_
     np.testing.assert_allclose(found.coef_, alone.coef_, rtol=1e-9)
+
+
+def test_a_block_on_disk_has_its_rows_once(arrays):
+    X, y = several_targets()
+    block = Block(0, X, y, None, is_numeric=True)
+    size = len(pickle.dumps(block))
+    ridge = ElasticNet(l1_ratio=0.0).bind(10)
+    units = Units.about(X.mean(axis=0), X.var(axis=0), np.zeros(3))
+    plan = Plan(SquaredError(), ridge, fit_intercept=True, n_outputs=None, units=units)
+    assert block.problems(plan) is block.problems(plan)
+    assert len(pickle.dumps(block)) == size
+    assert X.nbytes < sys.getsizeof(block) < size
+
+
+def test_rows_may_exceed_the_memory_of_all_workers(extra, arrays):
+    """Dask moves blocks to disk, and no other object holds their rows."""
+    distributed = extra("distributed", "distributed")
+    rng, limit = arrays.random.default_rng(0), 500_000_000
+    X = rng.standard_normal((650_000, 100), chunks=(25_000, -1))
+    coef = np.linspace(-1.0, 1.0, 100)
+    y = X @ coef + rng.standard_normal(650_000, chunks=25_000)
+    assert X.nbytes > limit
+    with (
+        distributed.LocalCluster(
+            n_workers=1, threads_per_worker=1, host="127.0.0.1", dashboard_address=None,
+            memory_limit=limit,
+        ) as local,
+        distributed.Client(local) as client,
+    ):  # fmt: skip
+        worker = client.run(os.getpid)
+        model = AsagaRegressor(alpha=1e-6, fit_intercept=False).fit(X, y)
+        assert client.run(os.getpid) == worker  # none was killed
+        spilled = client.run(lambda dask_worker: dask_worker.data.spilled_total.disk)
+    assert sum(spilled.values()) > 0.2 * X.nbytes
+    assert model.converged_
+    assert model.dual_gap_ <= 1e-4 * model.objective_
+    np.testing.assert_allclose(model.coef_, coef, atol=0.01)

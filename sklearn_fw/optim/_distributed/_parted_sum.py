@@ -6,8 +6,9 @@ from typing import NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from .._incremental._finite_sum import FiniteSum, Shifted
+from .._incremental._finite_sum import BYTES, FiniteSum, Shifted
 from .._incremental._newton import LossSums
+from ._parted_newton import PartedNewtonRun
 
 
 class Facts(NamedTuple):
@@ -20,16 +21,7 @@ class Facts(NamedTuple):
 
 
 class PartSums(LossSums):
-    """`LossSums` of one part; ``share`` of its rows are what Dask is to count as its memory."""
-
-    def __init__(self, problem, share=0.0):
-        super().__init__(problem)
-        self.share = share
-
-    def __sizeof__(self):
-        X = self.problem.X
-        arrays = (X.data, X.indices, X.indptr) if sp.issparse(X) else (X,)
-        return object.__sizeof__(self) + int(self.share * sum(array.nbytes for array in arrays))
+    """`LossSums` of one part."""
 
     def shifted(self, point):
         return Shifted(self.problem, self._at(point)[0])
@@ -49,12 +41,50 @@ class PartSums(LossSums):
     def zero_loss(self):
         return self.problem.size * self.problem.total_weight
 
+    def conjugates(self, point, scale):
+        return self.problem.conjugate_sum(self._at(point)[2], scale)
+
+    def columns(self):
+        return self.bend_of(self.problem.weights, False)
+
+    def matrix(self, point, damping, columns, center):
+        """Second derivatives by coefficients of columns about a center, and by intercepts.
+
+        Two outputs, each followed by a column, or the last for the intercept, are the indices.
+        """
+        problem, curvature = self.problem, self._curvature(point, damping)
+        n_outputs, size = point.shape[1], len(columns) + 1
+        total = np.zeros((n_outputs, size, n_outputs, size))
+        largest = damping * problem.loss.smoothness * problem.weights
+        is_sparse = sp.issparse(problem.X)
+        step = max(64, BYTES // (8 * size)) if not is_sparse else problem.n_rows or 1
+        for part in problem._parts(step):
+            X = problem.X[part][:, columns].astype(np.float64)
+            ones = np.ones((X.shape[0], 1))
+            X = sp.hstack([X, ones]).tocsr() if is_sparse else np.hstack([X - center, ones])
+            for k, l in zip(*np.tril_indices(n_outputs)):
+                h = curvature.between(k, l)[part]
+                h = h + largest[part] if k == l and n_outputs > 1 else h
+                root = np.sqrt(np.abs(h))
+                rows = sp.diags_array(root) @ X if is_sparse else root[:, None] * X
+                product = rows.T @ rows
+                product = product.toarray() if is_sparse else product
+                total[k, :, l] += product if k == l else -product
+        for k, l in zip(*np.tril_indices(n_outputs)):
+            product = total[k, :, l]
+            if is_sparse:
+                product[:-1] -= np.multiply.outer(center, product[-1])
+                product[:, :-1] -= np.multiply.outer(product[:, -1], center)
+            total[l, :, k] = product.T
+        return total
+
 
 class PartedSum(FiniteSum):
     """``sum_i s_i loss(y_i, <w, x_i> + c) + penalty(w)`` over the rows of `PartSums`.
 
-    For solvers that need sums over rows alone: `NewtonCG`. A round sends a point or a direction of
-    ``n_columns + 1`` numbers per output to every part and gets as many back.
+    For solvers that need sums over rows alone: `NewtonCG`, and `Newton` by `PartedNewtonRun`, whose
+    rounds for matrices get the square of as many numbers back. Another round sends a point or a
+    direction of ``n_columns + 1`` numbers per output to every part and gets as many back.
     """
 
     def __init__(self, parts, facts, loss, penalty, *, fit_intercept, n_outputs):
@@ -63,6 +93,8 @@ class PartedSum(FiniteSum):
         self.fit_intercept, self.n_outputs = fit_intercept, n_outputs
         self.active = np.broadcast_to(np.int32(0), self.n_rows)  # a number alone
         self.sums = self
+
+    newton_run = PartedNewtonRun
 
     # ---- as `LossSums` ---------------------------------------------------------------------------
 
@@ -84,6 +116,9 @@ class PartedSum(FiniteSum):
     @cached_property
     def size(self):
         return self.parts.sum("zero_loss") / self.total_weight
+
+    def conjugate_sum(self, slopes, scale=1.0):
+        return self.parts.sum("conjugates", self.at, scale)
 
     def proves_separable(self, objective):
         return False  # a finite strength has an optimum
@@ -107,6 +142,7 @@ class PartedSum(FiniteSum):
             losses, gradient = self.evaluate(point, before, ones, 1.0)
         else:
             losses, gradient = self.evaluate(point)
+        self.at = point
         total, mass = gradient[:-1].reshape(self.shape), gradient[-1].reshape(self.shape[1:])
         return intercept, losses, None, total, mass
 

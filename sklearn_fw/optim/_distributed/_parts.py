@@ -2,11 +2,13 @@
 
 An answer of a part is a function of the data and the arguments: whatever a part keeps besides is a
 cache. Dask can therefore make a part that was lost with its worker again from the graph of the
-collection, and ask it again, and no result depends on which worker held it.
+collection, and ask it again, and no result depends on which worker held it. It can also move a part
+to disk: the part is the only object that holds its rows.
 """
 
 import sys
 import time
+from copy import copy
 from functools import reduce
 from operator import add
 
@@ -73,9 +75,10 @@ class ClusterParts:
     send to each other on the way to a sum; this process holds one of each.
     """
 
-    def __init__(self, futures, client, traffic=None):
-        self.futures, self.client = futures, client
-        self.traffic = Traffic() if traffic is None else traffic
+    def __init__(self, futures, client):
+        self.futures, self.client, self.traffic = futures, client, Traffic()
+        self.path = ()  # methods and arguments that lead from a part to what answers
+        self._way = None  # its future
         self._sent = []  # arrays that every worker has, and their futures
         self._wait(futures)
         homes = client.who_has(self.futures)
@@ -102,12 +105,19 @@ class ClusterParts:
         return total
 
     def chosen(self, method, *args):
-        return ClusterParts(self._asked(_answer, method, args), self.client, self.traffic)
+        """The same with what the method of every part returns, which the part keeps or makes."""
+        other = copy(self)
+        other.path, other._way = (*self.path, (method, args)), None
+        return other
 
     def _asked(self, ask, method, args):
         args = [self._on_workers(argument) for argument in args]
+        if self.path and (self._way is None or self._way.status != "finished"):
+            self._way = self._send(self.path)
         return [
-            self.client.submit(ask, future, method, *args, pure=False, **self._at(k))
+            self.client.submit(
+                ask, future, method, *args, path=self._way or (), pure=False, **self._at(k)
+            )
             for k, future in enumerate(self.futures)
         ]
 
@@ -122,10 +132,13 @@ class ClusterParts:
         for known, future in self._sent:
             if known is argument and future.status == "finished":
                 return future
-        future = self.client.scatter(argument, broadcast=True, hash=False)
-        self.traffic.n_bytes += len(self) * argument.nbytes
+        future = self._send(argument)
         self._sent = [*self._sent[-2:], (argument, future)]
         return future
+
+    def _send(self, values):
+        self.traffic.n_bytes += len(self) * _size(values)
+        return self.client.scatter([values], broadcast=True, hash=False)[0]
 
     def _results(self, futures):
         self._wait(futures)
@@ -149,13 +162,15 @@ class ClusterParts:
                 future.result()
 
 
-def _answer(part, method, *args):
+def _answer(part, method, *args, path=()):
+    for step, values in path:
+        part = getattr(part, step)(*values)
     return getattr(part, method)(*args)
 
 
-def _timed(part, method, *args):
+def _timed(part, method, *args, path=()):
     start = time.perf_counter()
-    answer = _answer(part, method, *args)
+    answer = _answer(part, method, *args, path=path)
     return answer, time.perf_counter() - start
 
 

@@ -64,7 +64,7 @@ class FiniteSum:
     (n_samples,) are the s_i, None for ones; ``n_outputs`` is None unless scores are a matrix.
     """
 
-    sums = None  # where rows are elsewhere, the sums over them
+    sums = newton_run = None  # where rows are elsewhere, the sums over them, and a run on these
 
     def __init__(self, X, y, loss, penalty, *, weight=None, fit_intercept=False, n_outputs=None):
         loss._check_on(y)
@@ -435,6 +435,15 @@ class Curvature:
         changes = np.empty_like(moves)
         sums.softmax_curvature(self.probabilities, self.problem.weight, moves, changes)
         return changes
+
+    def between(self, k, l):
+        """Second derivatives of the rows by two scores; other than by one twice, minus these."""
+        if self.probabilities is None:
+            return self.rows
+        if k == l:
+            return self.rows[:, k]
+        product = self.probabilities[:, k] * self.probabilities[:, l]
+        return product if self.weight is None else self.weight[:, 0] * product
 
     def mass(self):
         p = self.probabilities

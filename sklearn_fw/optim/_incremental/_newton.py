@@ -566,6 +566,8 @@ def _with_free_solved(matrix, gradient, w, l1, l2, lower, upper):
 class Newton(Solver):
     """Proximal Newton method, for one output and some hundred columns.
 
+    On Dask collections also for several outputs, and for more columns if few of them are nonzero.
+
     Every step minimizes the second-order model of the losses plus the penalty: one system of
     linear equations for a ridge, coordinate descent on the matrix of second derivatives and such
     systems for the l1 norm and bounds. Scales and dependence of columns are of no importance. A
@@ -575,6 +577,8 @@ class Newton(Solver):
     """
 
     def start(self, problem, *, tol, rng, n_workers=1, start=None):
+        if problem.newton_run is not None:
+            return problem.newton_run(problem, self, tol=tol, rng=rng, start=start)
         if not problem.penalty.separable or problem.n_outputs is not None:
             raise ValueError(
                 "solver='newton' takes one output and penalties of single coefficients only; use "
