@@ -117,6 +117,7 @@ def unpacked(answer, parts, name):
 
 def samples(items, name):
     """Refuse what has no length; the shape is returned, or None of what has none."""
+    refuse_collection(items, name)
     shape = getattr(items, "shape", None)
     if shape is None and hasattr(items, "__array__"):
         shape = np.asarray(items).shape

@@ -351,7 +351,6 @@ class StructuredSVM(StructuredPredictor, CallbackSupportMixin, Estimator):
 
         ``counts`` of labels, where given, balance classes.
         """
-        refuse_collection(X, "X")
         self.solver_ = resolve_solver(self.solver)
         if not check.is_auto(self.solver):
             check_trains(self.solver_, resolve_surrogate(self.surrogate))
