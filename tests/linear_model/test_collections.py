@@ -247,7 +247,7 @@ def test_other_estimators_and_unlike_containers(arrays):
     with pytest.raises(TypeError, match=r"pass X.compute\(\)"):
         KernelStudentTDensity().fit(X)
     for given in (y,), (None,), (list(y),), (target, WEIGHTS):
-        with pytest.raises(TypeError, match="must be a Dask collection.* pass dask.array"):
+        with pytest.raises(TypeError, match=r"must be a Dask collection.* pass dask.array"):
             AsagaClassifier().fit(X, *given)
     with pytest.raises(ValueError, match="y has one class"):
         AsagaClassifier().fit(X, blocks(arrays, np.zeros(569)))
