@@ -470,7 +470,9 @@ class NewtonRun(SecondOrderRun):
         coef, _ = self.engine.point()
         curvature = finite_sum.Curvature(self.problem, self.scores, self.slopes)
         matrix = finite_sum.weighted_products(self.problem, curvature.rows)
-        for damping in range(self.damping, len(DAMPED)):
+        # Without any curvature there is no model.
+        first = max(self.damping, int(not curvature.rows.any()))
+        for damping in range(first, len(DAMPED)):
             damped = matrix if damping == 0 else matrix + DAMPED[damping] * self.bound
             moved = minimize_model(damped, self.total, coef, self.problem.penalty, self.free)
             if self._descend(coef, moved - coef):
