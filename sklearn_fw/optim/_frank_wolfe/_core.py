@@ -13,7 +13,7 @@ from scipy.optimize import OptimizeResult
 from ..._core import check
 from ..._core.loop import IterativeMethod
 from ..._kernels.common.step_rules import AWAY, FW, PAIRWISE, considers, slope_and_limit
-from ..domains._base import UnitAtom, is_ours
+from ..domains._base import UnitAtom, is_ours, vector
 from ..domains._spectral import is_matrix
 from ..objectives import Objective
 from ._iterate import ActiveSet, Iterate
@@ -113,9 +113,9 @@ class FrankWolfe(IterativeMethod):
 
     def advance(self):
         kind, gap, away_gap = KINDS.get(self.variant, FW), self.gap, self.away_gap
-        n_active = max([iterate.n_atoms for iterate in self.iterates])
-        if kind == AWAY and not considers(AWAY, AWAY, gap, away_gap, n_active):
-            kind = FW
+        if kind == AWAY:
+            n_active = max([iterate.n_atoms for iterate in self.iterates])
+            kind = AWAY if considers(AWAY, AWAY, gap, away_gap, n_active) else FW
         longest = min([iterate.longest(kind) for iterate in self.iterates])
         lengths = [iterate.length for iterate in self.iterates] if self.measures else [0.0]
         self.step_length, was_cut = take(self.rule, StepState(
@@ -124,7 +124,7 @@ class FrankWolfe(IterativeMethod):
             direction_gap=slope_and_limit(kind, gap, away_gap, 0.0)[0], max_step=longest,
             length_x=lengths[0], length_y=lengths[-1], line=self.line(kind),
         ))  # fmt: skip
-        n_atoms = self.n_atoms
+        n_atoms = kind != FW and self.n_atoms
         for iterate in self.iterates:
             iterate.advance(kind, self.step_length)
         # A full step towards vertices is not a drop, which would hold k at zero. Nor is a cut that
@@ -152,6 +152,8 @@ class Minimization(FrankWolfe):
     of the current value, and at least a smaller one of the first value or gap. ``accuracy`` is the
     fraction of the true gap that answers have at least; sums are renewed after ``refresh`` steps.
     """
+
+    gap, slack = property(attrgetter("iterate.gap")), property(attrgetter("iterate.slack"))
 
     def __init__(
         self, objective, domain, *, variant="fw", rule, start=None, combination=None, tol=0.0,
@@ -269,13 +271,14 @@ class Minimization(FrankWolfe):
             self.image = self.image + self.step_length * self._ahead
 
     def line(self, kind):
-        iterate, direction = self.iterate, partial(self.iterate.direction, kind)
+        iterate = self.iterate
         if self.image is None:
-            self._line = Line(self.objective, iterate.point, self.value, direction)
+            self._line = Line(self.objective, iterate.point, self.value, iterate.direction(kind))
             return self._line
         base = self.image if kind == FW else self.image_of(iterate.active.atom(iterate.worst))
         front = self.image if kind == AWAY else self.image_of(iterate.atom)
         self._ahead = front - base
+        direction = partial(iterate.direction, kind)
         self._line = ImageLine(self.objective, self.image, self._ahead, self.value, direction)
         return self._line
 
@@ -308,13 +311,15 @@ class Minimization(FrankWolfe):
 
 def checked_derivatives(answer, wanted, who="function"):
     """Value and gradients of a user's function; ``wanted`` are their names and points."""
-    parts = ", ".join(["value", *(name for name, _ in wanted)])
-    value, *gradients = check.unpacked(answer, parts, who)
+    if type(answer) is not tuple or len(answer) != 1 + len(wanted):
+        parts = ", ".join(["value", *(name for name, _ in wanted)])
+        answer = check.unpacked(answer, parts, who)
+    value, *gradients = answer
     if isinstance(value, np.ndarray) and value.size == 1:
         value = value.item()
-    if not (isinstance(value, Real) and math.isfinite(value)):
+    if not (isinstance(value, float | Real) and math.isfinite(value)):
         raise ValueError(f"{who} must return a finite number as value, got {value!r}")
     return float(value), [
-        check.vector(gradient, f"{name} of {who}", point.size)
+        vector(gradient, f"{name} of {who}", point.size)
         for gradient, (name, point) in zip(gradients, wanted)
     ]

@@ -100,6 +100,8 @@ class Secants(Objective):
         if opposite in self._changes:
             return -self._changes[opposite]
         if key not in self._changes:
+            if 2 * self.size * len(self._changes) >= MEMORY:  # keys are as long as gradients
+                self._changes.clear()
             self._changes[key] = self.slopes(image)[1] - self._at_zero
         return self._changes[key]
 
@@ -339,16 +341,6 @@ class ScanRun(Minimization):
         is_late = self.n_iter >= max(steps, each * n_active) and n_active <= MOST
         return is_late or not self.objective.is_quadratic
 
-    def corrected(self):
-        if self.hull is not None:
-            self._hand_over()
-        active = self.iterate.active
-        follower = QuadraticCorrection(
-            self.objective, self.iterate.domain, variant="min_norm_point", refresh=self._refresh,
-            combination=(active.atoms, active.weights), tol=self.given_tol,
-        )  # fmt: skip
-        return self.leave_to(follower)
-
     # ---- the list of atoms ---------------------------------------------------------------------
 
     def _atom_of(self, number):
@@ -399,7 +391,7 @@ class ScanRun(Minimization):
         table = [self._row(n_calls + i, *row) for i, row in enumerate(rows[:made].tolist(), 1)]
         is_full = made < n_left and self.gap > self.tol
         if is_full or self._since >= REFRESH or self.gap <= self.tol:
-            self._hand_over()
+            self.hand_over()
             if made:
                 table[-1] = self.certify()
             if is_full:
@@ -469,7 +461,7 @@ class ScanRun(Minimization):
         x = np.bincount(ids % m, weights=heights, minlength=m)  # weights of the columns
         return self.state_at(x if self.points is None else x @ self.points)
 
-    def _hand_over(self):
+    def hand_over(self):
         hull, k = self.hull, self.hull.counts[scan.N_ACTIVE]
         self._stand(hull.ids[:k], hull.weights[:k])
         self.refresh()

@@ -65,9 +65,7 @@ class Iterate:
         if point is None:
             self.gap = self._here - self.ahead
         else:  # entries that agree add no rounding errors
-            behind = point.copy()
-            self.atom.add_to(behind, -1.0)
-            self.gap = float(gradient @ behind)
+            self.gap = 0.0 - float(gradient.dot(self.direction(FW)))
         if self.atom.bound is not None:
             self.slack = max(self.ahead - self.atom.bound, 0.0)
 

@@ -202,11 +202,7 @@ def _patient(run, max_iter, verbose, callback):
             outcome = outcome._replace(status=Status.MAX_ITER)
             break
         else:
-            run = (
-                run.corrected()
-                if isinstance(run, ScanRun)
-                else _by_secants(run, max_iter, callback is not None)
-            )
+            run = _follower(run, max_iter, callback is not None)
         runs.append(run)
     if not outcome.converged:
         run = min(runs, key=lambda run: run.certified_best().dual_gap)
@@ -220,16 +216,22 @@ def _can_follow(run):
     return is_plain and run.variant == "pairwise" and run.iterate.point.size <= LARGE
 
 
-def _by_secants(run, max_iter, is_watched):
-    """The run that goes on where a function proved to be quadratic."""
-    domain, active, center = run.iterate.domain, run.iterate.active, run.iterate.point
-    make, options = QuadraticCorrection, {"variant": "min_norm_point"}
-    if type(domain) is L1Ball:  # of two atoms for each column, distances from zero
-        make, center = ScanRun, np.zeros(domain.size)
+def _follower(run, max_iter, is_watched):
+    """The run that goes on where steps are many, or where a function proved to be quadratic."""
+    domain, objective, make = run.iterate.domain, run.objective, QuadraticCorrection
+    options = {"variant": "min_norm_point"}
+    if isinstance(run, ScanRun):
+        if run.hull is not None:
+            run.hand_over()
+    elif type(domain) is L1Ball:  # of two atoms for each column, distances from zero
+        make, objective = ScanRun, Secants(objective, np.zeros(domain.size))
         options = {"variant": "pairwise", "rule": run.rule}
         options |= {"max_iter": max_iter, "is_watched": is_watched}
+    else:
+        objective = Secants(objective, run.iterate.point)
+    active = run.iterate.active
     follower = make(
-        Secants(run.objective, center), domain, refresh=REFRESH, accuracy=run.accuracy,
+        objective, domain, refresh=REFRESH, accuracy=run.accuracy,
         combination=(active.atoms, active.weights), tol=run.given_tol, **options,
     )  # fmt: skip
     return run.leave_to(follower)

@@ -302,7 +302,7 @@ class Block(FrankWolfe):
             return whole
 
         if run.image is None:
-            return Line(run.objective, run.iterate.point, run.value, padded)
+            return Line(run.objective, run.iterate.point, run.value, padded())
         places = np.flatnonzero(direction)
         atom = SparseAtom(run.iterate.point.size, places + self.block.start, direction[places])
         self.ahead = run._checked_image(atom)

@@ -40,16 +40,12 @@ class Line:
     """The objective along the direction of a step from x, where it has a value.
 
     ``objective(x) -> (value, gradient)`` may have a method ``curvature(direction)``;
-    ``make_direction`` makes the array by which step one moves the point.
+    ``direction`` is the array by which step one moves the point.
     """
 
-    def __init__(self, objective, x, value, make_direction):
-        self.objective, self.x, self.value = objective, x, value
-        self._make_direction, self.known = make_direction, {}
-
-    @cached_property
-    def direction(self):
-        return self._make_direction()
+    def __init__(self, objective, x, value, direction):
+        self.objective, self.x, self.value, self.known = objective, x, value, {}
+        self.direction = direction
 
     def at(self, step):
         if step not in self.known:  # a copy, for a function may write to the same array again
@@ -65,7 +61,7 @@ class Line:
         return self.square()
 
     def square(self):
-        return float(self.direction @ self.direction)
+        return float(self.direction.dot(self.direction))
 
     def root(self, slope, longest, guess):
         """Step of least value and slope there, where that is known faster than by trials."""
@@ -75,9 +71,11 @@ class Line:
 class ImageLine(Line):
     """The same for an `Objective`: all but the length of the direction is known by images."""
 
+    direction = cached_property(lambda self: self._make_direction())
+
     def __init__(self, objective, image, ahead, value, make_direction):
-        super().__init__(objective, None, value, make_direction)
-        self.image, self.ahead = image, ahead
+        self.objective, self.value, self.known = objective, value, {}
+        self.image, self.ahead, self._make_direction = image, ahead, make_direction
 
     def size(self):
         return float(self.ahead @ self.ahead)
