@@ -240,9 +240,9 @@ def array(values, name, finite=True):
     ``finite`` is false, and NaN unless it is None.
     """
     # What methods hand each other in every step needs no more than a look at its numbers.
-    if type(values) is np.ndarray and values.dtype == np.float64:
-        if finite is None or is_moderate(values):
-            return values
+    is_float = type(values) is np.ndarray and values.dtype == np.float64
+    if is_float and (finite is None or is_moderate(values)):
+        return values
     if np.ma.is_masked(values):
         raise ValueError(f"{name} has masked entries: fill them, for instance by {name}.filled(0)")
     try:
