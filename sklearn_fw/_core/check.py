@@ -241,7 +241,8 @@ def array(values, name, finite=True):
     ``finite`` is false, and NaN unless it is None.
     """
     # What methods hand each other in every step needs no more than a look at its numbers.
-    if type(values) is np.ndarray and values.dtype == np.float64 and is_moderate(values):
+    is_float = type(values) is np.ndarray and values.dtype == np.float64
+    if is_float and (finite is None or is_moderate(values)):
         return values
     if np.ma.is_masked(values):
         raise ValueError(f"{name} has masked entries: fill them, for instance by {name}.filled(0)")
@@ -256,11 +257,10 @@ def array(values, name, finite=True):
         array = array.astype(np.float64, copy=False)
     except (TypeError, ValueError, OverflowError) as error:
         raise ValueError(f"{name} must hold real numbers only: {error}") from None
-    if finite is None or is_moderate(array):  # the exact checks cost more
-        return array
-    if finite and not np.all(np.isfinite(array)):
+    is_good = finite is None or is_moderate(array)  # the exact checks cost more
+    if finite and not is_good and not np.all(np.isfinite(array)):
         raise ValueError(f"{name} must be finite, got NaN or infinity")
-    if not finite and np.any(np.isnan(array)):
+    if not finite and not is_good and np.any(np.isnan(array)):
         raise ValueError(f"{name} contains NaN")
     return array
 
