@@ -476,13 +476,15 @@ def _dense_products(X, h, center):
 
 
 def sums_of_squares(X, weight):
-    """Weighted sums of the squares of each column, in parts: rows may lie in a file."""
-    n, size = X.shape[0], X.nnz if sp.issparse(X) else X.size
-    step, total = max(1, SQUARED * n // max(size, 1)), 0.0
-    for start in range(0, n, step):
-        part = X[start : start + step].astype(np.float64, copy=False)
-        part = part.power(2) if sp.issparse(part) else np.square(part)
-        total = total + part.T @ weight[start : start + step]
+    """Sums of the squares of each column, for a weight per row or one per row and output."""
+    if weight.ndim == 2:
+        return np.column_stack([sums_of_squares(X, w.copy()) for w in weight.T])
+    if not sp.issparse(X):
+        step = max(1, SQUARED // X.shape[1])
+        parts = [slice(i, i + step) for i in range(0, len(X), step)]
+        return sum(np.square(X[part], dtype=np.float64).T @ weight[part] for part in parts)
+    total = np.zeros(X.shape[1])
+    sums.add_squares(X.data, X.indices, X.indptr, weight, total)
     return total
 
 

@@ -21,6 +21,8 @@ sums = lazy("common.sums")
 COLUMNS = 1000
 # Iterations of conjugate gradients per step.
 CG_STEPS = 250
+# Products with which a step is found where the matrix serves for the next one, too.
+KEPT = 8
 # Rows from which on a run begins on one in SHARE of them, to a rough accuracy or for some steps.
 MANY, SHARE, ROUGH, SAMPLE_STEPS = 4000, 8, 1e-2, 12
 # Parts of the largest curvature that are added to the curvature when steps fail.
@@ -113,10 +115,15 @@ class LossSums:
 
     def product(self, point, damping, move):
         """Second derivatives of the losses times ``move``."""
-        changes = self._curvature(point, damping).apply(
-            self.problem.scores(*parted(move, self.problem))
-        )
-        return self._gradient(move, changes)
+        problem, curvature = self.problem, self._curvature(point, damping)
+        if problem.n_outputs is None and sp.issparse(problem.X):
+            X, product = problem.X, np.zeros_like(move)
+            sums.add_products(
+                X.data, X.indices, X.indptr, curvature.rows, move.ravel(), product.reshape(-1)
+            )
+            product[-1] *= problem.fit_intercept
+            return product
+        return self._gradient(move, curvature.apply(problem.scores(*parted(move, problem))))
 
     @property
     def stiffness(self):
@@ -242,7 +249,9 @@ class NewtonCGRun(SecondOrderRun):
         super().__init__(problem, settings, **options)
         self.ridge = problem.penalty.l2
         self.sums = problem.sums or LossSums(problem)
-        self.exact = True  # whether few columns are worth an exact preconditioner
+        # Whether few columns are worth an exact preconditioner.
+        self.exact = problem.sums is not None or is_dense(problem)
+        self.hessian = None  # the last one, as long as its preconditioner serves
         self._stand_at(*self.engine.point())
 
     def _stand_at(self, coef, intercept):
@@ -258,8 +267,15 @@ class NewtonCGRun(SecondOrderRun):
         return value + 0.5 * ridge * np.vdot(coef, coef), gradient
 
     def step(self):
-        hessian = Hessian(self.sums, self.point, self.ridge, DAMPED[self.damping], self.exact)
-        found = self._search(self._direction(hessian))
+        hessian = self.hessian or Hessian(
+            self.sums, self.point, self.ridge, DAMPED[self.damping], self.exact
+        )
+        hessian.point = self.point
+        move, n_products = self._direction(hessian)
+        found = self._search(move)
+        serves = found and self.length == 1.0 and n_products <= KEPT and hessian.factor is not None
+        self.exact |= n_products > KEPT
+        self.hessian = hessian if serves and self.damping == 0 else None
         self.damping += -1 if found and self.length > 0.1 else 1
         self.damping = min(max(self.damping, 0), len(DAMPED) - 1)
         self.n_updates += self.problem.active.size
@@ -275,8 +291,10 @@ class NewtonCGRun(SecondOrderRun):
         # The decrement of Newton's method, as a share of the objective, measures how near this is.
         nearness = np.sqrt(np.sqrt(first / max(self.value, 1e-300)))
         accuracy = float(self.settings.forcing) * min(1.0, nearness)
-        for _ in range(CG_STEPS):
+        n_products = 0
+        while n_products < CG_STEPS:
             product = hessian.times(move)
+            n_products += 1
             curvature = np.vdot(move, product)
             if not curvature > 0.0:
                 break
@@ -288,7 +306,7 @@ class NewtonCGRun(SecondOrderRun):
             if size <= accuracy**2 * first or budget_now().is_spent:
                 break
             move = solved + (size / before) * move
-        return step
+        return step, n_products
 
     def _search(self, move):
         """Go along a direction until the weak Wolfe conditions hold; False without such a point."""
@@ -432,8 +450,10 @@ class NewtonCG(Solver):
         check_parameters(self)
         if not finite_sum.is_ridge(problem.penalty):
             raise ValueError("solver='newton_cg' needs a ridge or no penalty: use solver='newton'")
-        for begin in (start_from_sample, start_from_products) if problem.sums is None else ():
-            start = start or begin(problem, self, tol=tol, rng=rng)
+        # Steps on sparse rows cost few products as long as they are far from the optimum.
+        if problem.sums is None and is_dense(problem):
+            for begin in (start_from_sample, start_from_products):
+                start = start or begin(problem, self, tol=tol, rng=rng)
         return NewtonCGRun(problem, self, tol=tol, rng=rng, start=start)
 
 
