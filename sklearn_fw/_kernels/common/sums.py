@@ -69,9 +69,9 @@ def softmax_curvature(p, weight, moves, out):
 
 @njit
 def add_outer_products(data, indices, indptr, curvature, total, mass):
-    """Add ``sum_i h_i x_i x_i^T`` of CSR rows to ``total`` and ``sum_i h_i x_i`` to ``mass``.
+    """``sum_i h_i x_i x_i^T`` of CSR rows into ``total`` and ``sum_i h_i x_i`` into ``mass``.
 
-    ``curvature`` (n_rows,) holds the h_i; rows where it is zero are left out.
+    Both hold zeros; ``curvature`` (n_rows,) holds the h_i, and rows where it is zero are left out.
     """
     for i in range(curvature.size):
         if curvature[i] == 0.0:
@@ -81,8 +81,12 @@ def add_outer_products(data, indices, indptr, curvature, total, mass):
             scaled = curvature[i] * data[k]
             column = total[np.uint64(indices[k])]
             mass[np.uint64(indices[k])] += scaled
-            for m in range(start, stop):
+            for m in range(start, k + np.uint64(1)):  # every pair once
                 column[np.uint64(indices[m])] += scaled * data[m]
+    for j in range(mass.size):
+        for k in range(j):
+            total[j, k] += total[k, j]
+            total[k, j] = total[j, k]
 
 
 @njit

@@ -351,12 +351,13 @@ class NewtonCGRun(SecondOrderRun):
 
 
 def start_from_sample(problem, solver, *, tol, rng):
-    """A `Start` near the optimum, found on a share of many rows; None where there are few.
+    """A `Start` near the optimum, found on a share of many dense rows; None where there are few.
 
-    Far from the optimum a share of the rows tells the way as well as all of them.
+    Far from the optimum a share of the rows tells the way as well as all of them. Steps on all
+    sparse rows cost little there.
     """
     used = problem.active.size
-    if used < MANY or used // SHARE < 2 * problem.n_columns:
+    if not is_dense(problem) or used < MANY or used // SHARE < 2 * problem.n_columns:
         return None
     sample = np.sort(rng.permutation(problem.active)[: used // SHARE])
     part = problem.part(sample)
@@ -450,10 +451,8 @@ class NewtonCG(Solver):
         check_parameters(self)
         if not finite_sum.is_ridge(problem.penalty):
             raise ValueError("solver='newton_cg' needs a ridge or no penalty: use solver='newton'")
-        # Steps on sparse rows cost few products as long as they are far from the optimum.
-        if problem.sums is None and is_dense(problem):
-            for begin in (start_from_sample, start_from_products):
-                start = start or begin(problem, self, tol=tol, rng=rng)
+        for begin in (start_from_sample, start_from_products) if problem.sums is None else ():
+            start = start or begin(problem, self, tol=tol, rng=rng)
         return NewtonCGRun(problem, self, tol=tol, rng=rng, start=start)
 
 
@@ -464,7 +463,7 @@ def is_dense(problem):
 
 # Sweeps of coordinate descent between attempts to solve for the free coefficients at once, which
 # cost as much as many of them; then a step goes on with what they found.
-SWEEPS = (20, 20, 40, 80, 160)
+SWEEPS = (20, 40, 80, 160, 320, 640)
 # Moves below this share of the longest coefficient are rounding.
 SMALL = 1e-15
 # Share of the predicted decrease that a step must achieve.
