@@ -79,10 +79,9 @@ def add_outer_products(data, indices, indptr, curvature, total, mass):
         start, stop = np.uint64(indptr[i]), np.uint64(indptr[i + 1])
         for k in range(start, stop):
             scaled = curvature[i] * data[k]
-            column = total[np.uint64(indices[k])]
             mass[np.uint64(indices[k])] += scaled
             for m in range(start, k + np.uint64(1)):  # every pair once
-                column[np.uint64(indices[m])] += scaled * data[m]
+                total[np.uint64(indices[k]), np.uint64(indices[m])] += scaled * data[m]
     for j in range(mass.size):
         for k in range(j):
             total[j, k] += total[k, j]
@@ -91,8 +90,8 @@ def add_outer_products(data, indices, indptr, curvature, total, mass):
 
 @njit
 def add_squares(data, indices, indptr, curvature, total):
-    """Add the sums ``sum_i h_i x_ij^2`` of CSR rows to ``total`` (n_columns,)."""
-    for i in range(curvature.size):
+    """Add the sums ``sum_i h_i x_ij^2`` of CSR rows to ``total``; h_i may be arrays."""
+    for i in range(len(curvature)):
         for k in range(np.uint64(indptr[i]), np.uint64(indptr[i + 1])):
             total[np.uint64(indices[k])] += curvature[i] * (np.float64(data[k]) * data[k])
 
@@ -100,17 +99,15 @@ def add_squares(data, indices, indptr, curvature, total):
 @njit
 def add_products(data, indices, indptr, curvature, v, total):
     """Add ``sum_i h_i <x_i, v> x_i`` to ``total``; x_i are CSR rows and a 1 for the intercept."""
-    mass = 0.0
     for i in range(curvature.size):
         start, stop = np.uint64(indptr[i]), np.uint64(indptr[i + 1])
         score = v[-1]
         for k in range(start, stop):
             score += data[k] * v[np.uint64(indices[k])]
         score *= curvature[i]
-        mass += score
+        total[-1] += score
         for k in range(start, stop):
             total[np.uint64(indices[k])] += score * data[k]
-    total[-1] += mass
 
 
 @njit

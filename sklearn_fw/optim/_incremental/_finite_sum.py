@@ -21,8 +21,8 @@ LONG = 1e12
 SHIFTS = 100
 # A score at which the logistic loss is far from its rounding error and small.
 SURE = 30.0
-# Rows that temporary arrays are made for at a time, and numbers that are squared at once.
-PART, SQUARED = 1 << 13, 1 << 16
+# Rows that temporary arrays are made for at a time.
+PART = 1 << 13
 
 
 class Certificate(NamedTuple):
@@ -477,13 +477,9 @@ def _dense_products(X, h, center):
 
 def sums_of_squares(X, weight):
     """Sums of the squares of each column, for a weight per row or one per row and output."""
-    if weight.ndim == 2:
-        return np.column_stack([sums_of_squares(X, w.copy()) for w in weight.T])
     if not sp.issparse(X):
-        step = max(1, SQUARED // X.shape[1])
-        parts = [slice(i, i + step) for i in range(0, len(X), step)]
-        return sum(np.square(X[part], dtype=np.float64).T @ weight[part] for part in parts)
-    total = np.zeros(X.shape[1])
+        return np.einsum("ij,ij,i...->j...", X, X, weight)
+    total = np.zeros((X.shape[1], *weight.shape[1:]))
     sums.add_squares(X.data, X.indices, X.indptr, weight, total)
     return total
 

@@ -118,9 +118,8 @@ class LossSums:
         problem, curvature = self.problem, self._curvature(point, damping)
         if problem.n_outputs is None and sp.issparse(problem.X):
             X, product = problem.X, np.zeros_like(move)
-            sums.add_products(
-                X.data, X.indices, X.indptr, curvature.rows, move.ravel(), product.reshape(-1)
-            )
+            h, out = curvature.rows, product[:, 0]
+            sums.add_products(X.data, X.indices, X.indptr, h, move[:, 0], out)
             product[-1] *= problem.fit_intercept
             return product
         return self._gradient(move, curvature.apply(problem.scores(*parted(move, problem))))
