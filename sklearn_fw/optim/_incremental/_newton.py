@@ -433,8 +433,9 @@ class NewtonCG(Solver):
     """Newton's method by preconditioned conjugate gradients, for ridge penalties.
 
     One output or several, any number of columns. The preconditioner is the inverse of the mean
-    curvature of all outputs, as a matrix for some hundred columns and its diagonal for more. An
-    iteration costs two products with X for every one of conjugate gradients.
+    curvature of all outputs, as a matrix for some hundred columns and its diagonal for more; for
+    sparse rows the matrix follows when a step needs many iterations of conjugate gradients, which
+    cost two products with X each.
 
     Parameters
     ----------
