@@ -30,7 +30,7 @@ TABLES = [load_iris, load_wine, load_breast_cancer, load_digits]
         ({}, 40, np.asarray, 2, "Newton"),
         ({"l1_ratio": 0.5}, 40, np.asarray, 2, "Newton"),
         ({"penalty": Box(-1, 1)}, 40, np.asarray, 2, "Newton"),
-        ({}, 40, sp.csr_array, 2, "Newton"),
+        ({}, 40, sp.csr_array, 2, "NewtonCG"),
         ({}, 40, sp.csr_array, 3, "NewtonCG"),
         ({}, 1500, np.asarray, 2, "NewtonCG"),
         ({}, 1500, sp.csr_array, 2, "Sdca"),

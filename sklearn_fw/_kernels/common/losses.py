@@ -205,8 +205,9 @@ def _loss_parts(call, code, param, y, z):
     if code == LOG:
         m = y * z
         e = math.exp(-abs(m))
-        # As above, for both with one exponential.
-        return -y * (e if m > 0.0 else 1.0) / (1.0 + e), max(0.0, -m), 1.0 + e
+        # As above, for both with one exponential; what rounding takes from 1 + e is in the loss.
+        u = 1.0 + e
+        return -y * (e if m > 0.0 else 1.0) / u, max(0.0, -m) + (e - (u - 1.0)), u
     return _derivative(None, code, param, y, z), _value(None, code, param, y, z), 1.0
 
 

@@ -147,13 +147,6 @@ def order_of_first_touch(rows, n_rows, place):
 
 
 @njit
-def renumber(indices, numbers, out):
-    """``out = numbers[indices]``, without the copy of the indices that numpy makes."""
-    for k in range(indices.size):
-        out[k] = numbers[indices[k]]
-
-
-@njit
 def number_locally(row_start, indptr, indices, n_attributes):
     """Number the distinct attributes of every sample in order of first use.
 

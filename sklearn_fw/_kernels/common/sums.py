@@ -2,8 +2,10 @@
 
 import math
 
+import numpy as np
+
 from .._jit import njit
-from .losses import derivative, softmax_loss, value
+from .losses import derivative, loss_parts, softmax_loss
 from .prox import prox_separable
 
 
@@ -17,9 +19,10 @@ def losses_and_slopes(loss, y, z, shift, weight, slopes):
     for i in range(z.size):
         truth, score = y[i], z[i] + shift
         factor = 1.0 if weight is None else weight[i]
-        total += factor * value(loss, truth, score)
+        slope, plain, inner = loss_parts(loss, truth, score)
+        total += factor * (plain + math.log(inner))
         if slopes is not None:
-            slopes[i] = factor * derivative(loss, truth, score)
+            slopes[i] = factor * slope
     return total
 
 
@@ -61,21 +64,50 @@ def softmax_curvature(p, weight, moves, out):
             out[i, k] = factor * p[i, k] * (moves[i, k] - mean)
 
 
+# Numbers without a sign need no test whether they count from the end.
+
+
 @njit
 def add_outer_products(data, indices, indptr, curvature, total, mass):
-    """Add ``sum_i h_i x_i x_i^T`` of CSR rows to ``total`` and ``sum_i h_i x_i`` to ``mass``.
+    """``sum_i h_i x_i x_i^T`` of CSR rows into ``total`` and ``sum_i h_i x_i`` into ``mass``.
 
-    ``curvature`` (n_rows,) holds the h_i; rows where it is zero are left out.
+    Both hold zeros; ``curvature`` (n_rows,) holds the h_i, and rows where it is zero are left out.
     """
     for i in range(curvature.size):
         if curvature[i] == 0.0:
             continue
-        for k in range(indptr[i], indptr[i + 1]):
+        start, stop = np.uint64(indptr[i]), np.uint64(indptr[i + 1])
+        for k in range(start, stop):
             scaled = curvature[i] * data[k]
-            column = total[indices[k]]
-            mass[indices[k]] += scaled
-            for m in range(indptr[i], indptr[i + 1]):
-                column[indices[m]] += scaled * data[m]
+            mass[np.uint64(indices[k])] += scaled
+            for m in range(start, k + np.uint64(1)):  # every pair once
+                total[np.uint64(indices[k]), np.uint64(indices[m])] += scaled * data[m]
+    for j in range(mass.size):
+        for k in range(j):
+            total[j, k] += total[k, j]
+            total[k, j] = total[j, k]
+
+
+@njit
+def add_squares(data, indices, indptr, curvature, total):
+    """Add the sums ``sum_i h_i x_ij^2`` of CSR rows to ``total``; h_i may be arrays."""
+    for i in range(len(curvature)):
+        for k in range(np.uint64(indptr[i]), np.uint64(indptr[i + 1])):
+            total[np.uint64(indices[k])] += curvature[i] * (np.float64(data[k]) * data[k])
+
+
+@njit
+def add_products(data, indices, indptr, curvature, v, total):
+    """Add ``sum_i h_i <x_i, v> x_i`` to ``total``; x_i are CSR rows and a 1 for the intercept."""
+    for i in range(curvature.size):
+        start, stop = np.uint64(indptr[i]), np.uint64(indptr[i + 1])
+        score = v[-1]
+        for k in range(start, stop):
+            score += data[k] * v[np.uint64(indices[k])]
+        score *= curvature[i]
+        total[-1] += score
+        for k in range(start, stop):
+            total[np.uint64(indices[k])] += score * data[k]
 
 
 @njit

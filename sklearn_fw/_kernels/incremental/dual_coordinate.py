@@ -24,7 +24,7 @@ from .._jit import inner, njit
 from ..common.losses import loss_parts, prox
 from ..common.prox import prox_separable
 from ..common.rows import entry, extent, fetch_ahead
-from .incremental import FACTORS, meet, row_of, weight_of
+from .incremental import meet, row_of, weight_of
 
 
 class Curved(NamedTuple):
@@ -80,7 +80,6 @@ def epoch(rows, target, curved, scale, order, v, memory, norms, last, me, team):
     """
     at = row_of(last, me, team)
     concave, losses = 0.0, 0.0
-    product, product_before = 1.0, 1.0
     for t in range(order.size):
         fetch_ahead(rows, order, t, target.y, memory)
         if team is not None and t % team.period == 0:
@@ -90,23 +89,12 @@ def epoch(rows, target, curved, scale, order, v, memory, norms, last, me, team):
         z = v[at] + score(rows, curved, v, me, team, start, stop, shift)
         s, y = weight_of(target.weight, i), target.y[i]
         _, plain, factor = loss_parts(target.loss, y, z)
-        losses += s * plain
+        losses += s * (plain + math.log(factor))
         q = norms[i] * scale[0] + scale[1]
         x = prox(target.loss, y, z + q * memory[i], q * s, z)
         g, new_plain, new_factor = loss_parts(target.loss, y, x)
         g *= s
-        concave += s * new_plain - g * x
-        if target.weight is None:
-            product_before *= factor
-            product *= new_factor
-            if t % FACTORS == 0:
-                concave += math.log(product)
-                losses += math.log(product_before)
-                product, product_before = 1.0, 1.0
-        else:
-            concave += s * math.log(new_factor)
-            losses += s * math.log(factor)
-
+        concave += s * (new_plain + math.log(new_factor)) - g * x
         change = g - memory[i]
         if change == 0.0:
             continue
@@ -118,4 +106,4 @@ def epoch(rows, target, curved, scale, order, v, memory, norms, last, me, team):
             v[row_of(j, me, team)] -= step * entry(rows.data, p, rows.center, j)
     if team is not None:
         meet(v, me, team, team.published)
-    return concave + math.log(product), losses + math.log(product_before)
+    return concave, losses

@@ -29,9 +29,6 @@ from ..common.rows import entry, extent, fetch_ahead
 
 X, STEP, SUM = 0, 1, 2  # columns of the state
 
-# Factors of a product that stays finite until its logarithm is taken.
-FACTORS = 32
-
 
 class Target(NamedTuple):
     """Losses of the rows: their formula, targets, and weights or None."""
@@ -119,7 +116,7 @@ def epoch(rows, target, penalty, order, state, memory, gamma, metric, refresh, l
     at = row_of(last, me, team)
     fit_intercept = state[at, STEP] > 0.0
     mine = SUM + me
-    concave, product = 0.0, 1.0
+    concave = 0.0
     for t in range(order.size):
         fetch_ahead(rows, order, t, target.y, memory)
         if team is not None and t % team.period == 0:
@@ -136,15 +133,7 @@ def epoch(rows, target, penalty, order, state, memory, gamma, metric, refresh, l
         g, plain, factor = loss_parts(target.loss, target.y[i], z)
         s = weight_of(target.weight, i)
         g *= s
-        concave += s * plain - g * z
-        if target.weight is None:
-            product *= factor
-            if t % FACTORS == 0:
-                concave += math.log(product)
-                product = 1.0
-        else:
-            concave += s * math.log(factor)
-
+        concave += s * (plain + math.log(factor)) - g * z
         change = g - memory[i]
         if refresh:
             if team is None:
@@ -168,7 +157,7 @@ def epoch(rows, target, penalty, order, state, memory, gamma, metric, refresh, l
     if team is not None:
         meet(state[:, X], me, team, team.published[:, 0])
         share_sums(state, me, team)
-    return concave + math.log(product)
+    return concave
 
 
 @inner

@@ -428,7 +428,7 @@ class Columns:
         def work(starts, worker):
             for start in starts:
                 part = slice(start, start + MANY)
-                rows_kernels.renumber(given[part], self.numbers, indices[part])
+                np.take(self.numbers, given[part], out=indices[part], mode="clip")
             return 0.0
 
         self.pool.run(work, np.arange(0, given.size, MANY))

@@ -21,8 +21,8 @@ LONG = 1e12
 SHIFTS = 100
 # A score at which the logistic loss is far from its rounding error and small.
 SURE = 30.0
-# Rows that temporary arrays are made for at a time, and numbers that are squared at once.
-PART, SQUARED = 1 << 13, 1 << 16
+# Rows that temporary arrays are made for at a time.
+PART = 1 << 13
 
 
 class Certificate(NamedTuple):
@@ -485,13 +485,11 @@ def _dense_products(X, h, center):
 
 
 def sums_of_squares(X, weight):
-    """Weighted sums of the squares of each column, in parts: rows may lie in a file."""
-    n, size = X.shape[0], X.nnz if sp.issparse(X) else X.size
-    step, total = max(1, SQUARED * n // max(size, 1)), 0.0
-    for start in range(0, n, step):
-        part = X[start : start + step].astype(np.float64, copy=False)
-        part = part.power(2) if sp.issparse(part) else np.square(part)
-        total = total + part.T @ weight[start : start + step]
+    """Sums of the squares of each column, for a weight per row or one per row and output."""
+    if not sp.issparse(X):
+        return np.einsum("ij,ij,i...->j...", X, X, weight)
+    total = np.zeros((X.shape[1], *weight.shape[1:]))
+    sums.add_squares(X.data, X.indices, X.indptr, weight, total)
     return total
 
 

@@ -13,7 +13,7 @@ from ..._core.loop import drive
 from ..._core.threads import count_workers
 from ..._core.warnings import warn
 from ..._kernels import lazy
-from ...losses import MultinomialLogLoss, resolve_loss
+from ...losses import MultinomialLogLoss, SquaredError, resolve_loss
 from ...penalties import resolve_penalty
 from ._finite_sum import FiniteSum, is_ridge
 from ._newton import Newton, NewtonCG, is_dense, is_wide
@@ -217,7 +217,9 @@ def choose_solver(problem):
     differ = by_rows and ridge and d > most and _rows_differ(problem)
     if ridge and not differ and is_wide(problem):
         return NewtonCG(), f"{d} columns, many times the rows: second order by products of rows"
-    if problem.n_outputs is None and d <= most:
+    # Few products with sparse rows cost less than their matrix, which squared errors need but once.
+    bends = ridge and penalty.l2 > 0.0 and not isinstance(problem.loss, SquaredError)
+    if problem.n_outputs is None and d <= most and (dense or not bends):
         return Newton(), f"{d} {kind} columns, at most {most}, and one output: second order"
     if ridge and not problem.loss._is_compiled:
         return NewtonCG(), "a loss of your own, a smooth objective: second order, all rows at once"

@@ -21,6 +21,8 @@ sums = lazy("common.sums")
 COLUMNS = 1000
 # Iterations of conjugate gradients per step.
 CG_STEPS = 250
+# Products with which a step is found where the matrix serves for the next one, too.
+KEPT = 8
 # Rows from which on a run begins on one in SHARE of them, to a rough accuracy or for some steps.
 MANY, SHARE, ROUGH, SAMPLE_STEPS = 4000, 8, 1e-2, 12
 # Parts of the largest curvature that are added to the curvature when steps fail.
@@ -113,10 +115,14 @@ class LossSums:
 
     def product(self, point, damping, move):
         """Second derivatives of the losses times ``move``."""
-        changes = self._curvature(point, damping).apply(
-            self.problem.scores(*parted(move, self.problem))
-        )
-        return self._gradient(move, changes)
+        problem, curvature = self.problem, self._curvature(point, damping)
+        if problem.n_outputs is None and sp.issparse(problem.X):
+            X, product = problem.X, np.zeros_like(move)
+            h, out = curvature.rows, product[:, 0]
+            sums.add_products(X.data, X.indices, X.indptr, h, move[:, 0], out)
+            product[-1] *= problem.fit_intercept
+            return product
+        return self._gradient(move, curvature.apply(problem.scores(*parted(move, problem))))
 
     @property
     def stiffness(self):
@@ -242,7 +248,9 @@ class NewtonCGRun(SecondOrderRun):
         super().__init__(problem, settings, **options)
         self.ridge = problem.penalty.l2
         self.sums = problem.sums or LossSums(problem)
-        self.exact = True  # whether few columns are worth an exact preconditioner
+        # Whether few columns are worth an exact preconditioner.
+        self.exact = problem.sums is not None or is_dense(problem)
+        self.hessian = None  # the last one, as long as its preconditioner serves
         self._stand_at(*self.engine.point())
 
     def _stand_at(self, coef, intercept):
@@ -258,8 +266,15 @@ class NewtonCGRun(SecondOrderRun):
         return value + 0.5 * ridge * np.vdot(coef, coef), gradient
 
     def step(self):
-        hessian = Hessian(self.sums, self.point, self.ridge, DAMPED[self.damping], self.exact)
-        found = self._search(self._direction(hessian))
+        hessian = self.hessian or Hessian(
+            self.sums, self.point, self.ridge, DAMPED[self.damping], self.exact
+        )
+        hessian.point = self.point
+        move, n_products = self._direction(hessian)
+        found = self._search(move)
+        serves = found and self.length == 1.0 and n_products <= KEPT and hessian.factor is not None
+        self.exact |= n_products > KEPT
+        self.hessian = hessian if serves and self.damping == 0 else None
         self.damping += -1 if found and self.length > 0.1 else 1
         self.damping = min(max(self.damping, 0), len(DAMPED) - 1)
         self.n_updates += self.problem.active.size
@@ -275,8 +290,10 @@ class NewtonCGRun(SecondOrderRun):
         # The decrement of Newton's method, as a share of the objective, measures how near this is.
         nearness = np.sqrt(np.sqrt(first / max(self.value, 1e-300)))
         accuracy = float(self.settings.forcing) * min(1.0, nearness)
-        for _ in range(CG_STEPS):
+        n_products = 0
+        while n_products < CG_STEPS:
             product = hessian.times(move)
+            n_products += 1
             curvature = np.vdot(move, product)
             if not curvature > 0.0:
                 break
@@ -288,7 +305,7 @@ class NewtonCGRun(SecondOrderRun):
             if size <= accuracy**2 * first or budget_now().is_spent:
                 break
             move = solved + (size / before) * move
-        return step
+        return step, n_products
 
     def _search(self, move):
         """Go along a direction until the weak Wolfe conditions hold; False without such a point."""
@@ -333,12 +350,13 @@ class NewtonCGRun(SecondOrderRun):
 
 
 def start_from_sample(problem, solver, *, tol, rng):
-    """A `Start` near the optimum, found on a share of many rows; None where there are few.
+    """A `Start` near the optimum, found on a share of many dense rows; None where there are few.
 
-    Far from the optimum a share of the rows tells the way as well as all of them.
+    Far from the optimum a share of the rows tells the way as well as all of them. Steps on all
+    sparse rows cost little there.
     """
     used = problem.active.size
-    if used < MANY or used // SHARE < 2 * problem.n_columns:
+    if not is_dense(problem) or used < MANY or used // SHARE < 2 * problem.n_columns:
         return None
     sample = np.sort(rng.permutation(problem.active)[: used // SHARE])
     part = problem.part(sample)
@@ -415,8 +433,9 @@ class NewtonCG(Solver):
     """Newton's method by preconditioned conjugate gradients, for ridge penalties.
 
     One output or several, any number of columns. The preconditioner is the inverse of the mean
-    curvature of all outputs, as a matrix for some hundred columns and its diagonal for more. An
-    iteration costs two products with X for every one of conjugate gradients.
+    curvature of all outputs, as a matrix for some hundred columns and its diagonal for more; for
+    sparse rows the matrix follows when a step needs many iterations of conjugate gradients, which
+    cost two products with X each.
 
     Parameters
     ----------
@@ -444,7 +463,7 @@ def is_dense(problem):
 
 # Sweeps of coordinate descent between attempts to solve for the free coefficients at once, which
 # cost as much as many of them; then a step goes on with what they found.
-SWEEPS = (20, 20, 40, 80, 160)
+SWEEPS = (20, 40, 80, 160, 320, 640)
 # Moves below this share of the longest coefficient are rounding.
 SMALL = 1e-15
 # Share of the predicted decrease that a step must achieve.
