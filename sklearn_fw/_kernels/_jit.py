@@ -18,7 +18,7 @@ def njit(*args, **options):
     """
     if args and callable(args[0]):
         return njit()(args[0])
-    options = {"nogil": True, "cache": True, "no_cfunc_wrapper": True, **options}
+    options = {"nogil": True, "cache": True, "no_cfunc_wrapper": True, "_nrt": True, **options}
 
     def decorate(function):
         if numba.config.DISABLE_JIT:
@@ -109,9 +109,14 @@ inner = njit(no_cpython_wrapper=True)
 # The same, written into the callers: a kernel is optimized again in every kernel above it, so each
 # level costs. Not for those that compare a field with None: there numba no longer sees it.
 inlined = njit(no_cpython_wrapper=True, inline="always")
+# For kernels that make no arrays: without counts of references to their arguments, which are tuples
+# of dozens of arrays, they compile a quarter faster. What returns an array, or a part of one, to
+# such a kernel is `lean_inner` as well, and nothing else calls it: counts would go wrong.
+lean = njit(_nrt=False)
+lean_inner = njit(no_cpython_wrapper=True, _nrt=False)
 # For inner products alone: sums in any order are what lets them use vector instructions (2 to 5
 # times faster); nothing else of fastmath, so NaN and infinity keep their meaning.
-any_order = njit(fastmath={"reassoc"}, no_cpython_wrapper=True)
+any_order = njit(fastmath={"reassoc"}, no_cpython_wrapper=True, _nrt=False)
 
 
 def thread_limit():

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._jit import inner, njit
+from .._jit import lean, lean_inner, njit
 from .atomics import prefetch
 
 LINE = 64  # bytes of a cache line
@@ -20,7 +20,7 @@ class Rows(NamedTuple):
     center: np.ndarray | None  # subtracted from the columns of dense rows
 
 
-@inner
+@lean_inner
 def extent(rows, i):
     """First and last position of row i in ``data``, and what to subtract to index ``indices``."""
     if rows.width > 0:
@@ -29,7 +29,7 @@ def extent(rows, i):
     return np.int64(rows.indptr[i]), np.int64(rows.indptr[i + 1]), np.int64(0)
 
 
-@inner
+@lean_inner
 def entry(data, k, center, j):
     """Value at position k, in column j."""
     # None is known to the compiler, which drops the other branch.
@@ -38,7 +38,7 @@ def entry(data, k, center, j):
     return data[k] - center[j]
 
 
-@inner
+@lean_inner
 def fetch_row(rows, i):
     """Have a row on its way."""
     start, stop, shift = extent(rows, i)
@@ -49,7 +49,7 @@ def fetch_row(rows, i):
             prefetch(rows.indices, (k,))
 
 
-@inner
+@lean_inner
 def fetch_ahead(rows, order, t, y, memory):
     """Have the rows of the next steps on their way: they lie anywhere in memory.
 
@@ -65,7 +65,7 @@ def fetch_ahead(rows, order, t, y, memory):
         fetch_row(rows, order[t + 1])
 
 
-@njit
+@lean
 def count_columns(rows, active, counts):
     """Add to ``counts`` (n_columns,) how many of the rows ``active`` touch each column."""
     for i in active:
@@ -74,7 +74,7 @@ def count_columns(rows, active, counts):
             counts[rows.indices[k - shift]] += 1
 
 
-@njit
+@lean
 def squared_norms(rows, active, metric, norms):
     """``sum_j metric_j a_ij^2`` of the rows ``active`` into ``norms`` (n_rows,)."""
     for i in active:
@@ -87,7 +87,7 @@ def squared_norms(rows, active, metric, norms):
         norms[i] = norm
 
 
-@njit
+@lean
 def largest_entries(rows, active, largest):
     """Raise ``largest`` (n_columns,) to the largest absolute value of each column."""
     for i in active:
@@ -97,7 +97,7 @@ def largest_entries(rows, active, largest):
             largest[j] = max(largest[j], abs(entry(rows.data, k, rows.center, j)))
 
 
-@njit
+@lean
 def count_groups(rows, active, label, counts, last):
     """Add to ``counts`` (n_blocks,) how many of the rows ``active`` touch each block of columns.
 
@@ -112,7 +112,7 @@ def count_groups(rows, active, label, counts, last):
                 counts[b] += 1
 
 
-@njit
+@lean
 def repeats(rows, n_rows, last):
     """Whether a column stands twice in a row; ``last`` (n_columns,) holds -1 everywhere."""
     for i in range(n_rows):
@@ -125,7 +125,7 @@ def repeats(rows, n_rows, last):
     return False
 
 
-@njit
+@lean
 def order_of_first_touch(rows, n_rows, place):
     """Number the columns in the order in which the rows touch them, then the others.
 
@@ -146,7 +146,7 @@ def order_of_first_touch(rows, n_rows, place):
             following += 1
 
 
-@njit
+@lean
 def renumber(indices, numbers, out):
     """``out = numbers[indices]``, without the copy of the indices that numpy makes."""
     for k in range(indices.size):

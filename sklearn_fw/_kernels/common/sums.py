@@ -2,12 +2,12 @@
 
 import math
 
-from .._jit import njit
+from .._jit import lean
 from .losses import derivative, softmax_loss, value
 from .prox import prox_separable
 
 
-@njit
+@lean
 def losses_and_slopes(loss, y, z, shift, weight, slopes):
     """Sum of the weighted losses at the scores ``z + shift``, and the slopes into ``slopes`` (n,).
 
@@ -23,7 +23,7 @@ def losses_and_slopes(loss, y, z, shift, weight, slopes):
     return total
 
 
-@njit
+@lean
 def sum_slopes(loss, y, z, shift, weight):
     """Sum of the weighted slopes at the scores ``z + shift``, and of their absolute values."""
     total, size = 0.0, 0.0
@@ -36,7 +36,7 @@ def sum_slopes(loss, y, z, shift, weight):
     return total, size
 
 
-@njit
+@lean
 def softmax_losses_and_slopes(y, z, weight, slopes):
     """As `losses_and_slopes`, for a score per class: ``z`` and ``slopes`` are (n, n_classes)."""
     total = 0.0
@@ -46,7 +46,7 @@ def softmax_losses_and_slopes(y, z, weight, slopes):
     return total
 
 
-@njit
+@lean
 def softmax_curvature(p, weight, moves, out):
     """Changes of the weighted slopes when the scores move, to first order, into ``out``.
 
@@ -61,7 +61,7 @@ def softmax_curvature(p, weight, moves, out):
             out[i, k] = factor * p[i, k] * (moves[i, k] - mean)
 
 
-@njit
+@lean
 def add_outer_products(data, indices, indptr, curvature, total, mass):
     """Add ``sum_i h_i x_i x_i^T`` of CSR rows to ``total`` and ``sum_i h_i x_i`` to ``mass``.
 
@@ -78,7 +78,7 @@ def add_outer_products(data, indices, indptr, curvature, total, mass):
                 column[indices[m]] += scaled * data[m]
 
 
-@njit
+@lean
 def descend(hessian, slopes, w, l1, l2, bounds, n_sweeps, rounding):
     """Coordinate descent on ``<slopes, w> + w H w / 2 + l1 |w|_1 + l2 |w|^2 / 2`` on a box.
 

@@ -8,7 +8,7 @@ units in the last place.
 
 import numpy as np
 
-from .._jit import any_order, inner, njit
+from .._jit import any_order, lean, lean_inner
 
 FLOOR = -700.0  # exponentials of what is below it are zero
 FAINT = -200.0  # of three numbers above it the product is no less than e^FLOOR
@@ -26,7 +26,17 @@ def dot(a, b):
     return total
 
 
-@njit
+@lean_inner
+def assign(target, source):
+    """``target[: len(source)] = source`` for arrays with one axis.
+
+    For a slice numba compiles its message about unequal shapes as well, 3 s in each new process.
+    """
+    for i in range(len(source)):
+        target[i] = source[i]
+
+
+@lean
 def smoothed_max(values, mu, weights):
     """Smoothed maximum of descending ``values`` with at least one; ``weights`` receives the rest.
 
@@ -53,7 +63,7 @@ def smoothed_max(values, mu, weights):
     return top + (product + 0.5 * mu * (1.0 - square))
 
 
-@inner
+@lean_inner
 def exponentials(numbers):
     """Replace numbers, at most 0, by their exponentials; returns what is faint.
 

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._jit import inner, njit
+from .._jit import lean, lean_inner
 from ..common.compiled_rules import considers, move_mass, short_step, slope_and_limit
 from ..common.step_rules import AWAY, FW, PAIRWISE
 
@@ -36,20 +36,20 @@ class Hull(NamedTuple):
     counts: np.ndarray  # (8,) integer
 
 
-@inner
+@lean_inner
 def _column(hull, atom):
     """Row and sign of an atom."""
     m = hull.slopes.size
     return (hull.slot[atom], 1.0) if atom < m else (hull.slot[atom - m], -1.0)
 
 
-@inner
+@lean_inner
 def _on(vector, atom):
     """Entry of a vector of columns for an atom."""
     return vector[atom] if atom < vector.size else -vector[atom - vector.size]
 
 
-@inner
+@lean_inner
 def _answer(slopes, signed):
     """The lowest atom, the first among equals."""
     best = 0
@@ -66,7 +66,7 @@ def _answer(slopes, signed):
     return best
 
 
-@njit
+@lean
 def look(hull, signed):
     """Ask for the lowest atom and the worst one in use, and find both gaps."""
     numbers, counts, radius = hull.numbers, hull.counts, hull.numbers[RADIUS]
@@ -88,7 +88,7 @@ def look(hull, signed):
             hull.best_ids[k], hull.best_weights[k] = hull.ids[k], hull.weights[k]
 
 
-@inner
+@lean_inner
 def _square(hull, kind, ahead, away):
     """Second derivative along the direction of a step."""
     numbers, m, radius = hull.numbers, hull.slopes.size, hull.numbers[RADIUS]
@@ -105,7 +105,7 @@ def _square(hull, kind, ahead, away):
     return own + (numbers[HERE] - numbers[FLAT_HERE]) - 2.0 * cross
 
 
-@inner
+@lean_inner
 def _move_slopes(hull, kind, gamma, ahead, away):
     """Slopes at the new point."""
     slopes, origin, radius = hull.slopes, hull.origin, hull.numbers[RADIUS]
@@ -123,7 +123,7 @@ def _move_slopes(hull, kind, gamma, ahead, away):
         slopes[i] = (1.0 - share) * slopes[i] + share * goal
 
 
-@inner
+@lean_inner
 def _include(hull, atom):
     """Place of an atom among those in use."""
     if hull.place[atom] < 0:
@@ -133,7 +133,7 @@ def _include(hull, atom):
     return hull.place[atom]
 
 
-@inner
+@lean_inner
 def _settle(hull):
     """Leave out atoms without weight, whose place the last takes, and make the sum one."""
     total = 0.0
@@ -151,7 +151,7 @@ def _settle(hull):
         hull.weights[k] /= total
 
 
-@inner
+@lean_inner
 def _advance(hull, variant):
     """One exact step."""
     numbers, counts = hull.numbers, hull.counts
@@ -183,7 +183,7 @@ def _advance(hull, variant):
     counts[N_SWAP] += was_cut and kind == PAIRWISE and counts[N_ACTIVE] == n_before
 
 
-@njit
+@lean
 def steps(hull, variant, signed, rows):
     """Steps until a column is missing, the gap is small or ``rows`` are full.
 

@@ -8,7 +8,7 @@ import math
 
 import numpy as np
 
-from .._jit import njit
+from .._jit import lean, njit
 from ..common.losses import LOG, bend, derivative, value
 
 TRIALS = 20  # of one search at most
@@ -18,7 +18,7 @@ NOTHING = 1e-14  # the same that is nothing but rounding
 LOOSE = 1e-2  # the same at which the slope of a line is known
 
 
-@njit
+@lean
 def settle(loss, y, z, weight, shifts, slopes):
     """Find the best intercepts, from ``shifts`` (n_outputs,), by Newton's method.
 

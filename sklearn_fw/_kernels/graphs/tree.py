@@ -10,10 +10,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._jit import inner, njit
+from .._jit import inner, lean, lean_inner, njit
+from ..common.vectors import assign
 
 
-@njit
+@lean
 def largest_score(scores):
     """Largest absolute number of a vector but -inf; cost: one look at each."""
     largest = 0.0
@@ -23,7 +24,7 @@ def largest_score(scores):
     return largest
 
 
-@njit
+@lean
 def _walk_back(edges, edge_table, tables, messages, kept, labels):
     """States of all nodes but the roots and ``kept``, given those of their parents."""
     n_states = messages.shape[1]
@@ -41,7 +42,7 @@ def _walk_back(edges, edge_table, tables, messages, kept, labels):
         labels[child] = top
 
 
-@njit
+@lean
 def tree_argmax(scores, edges, edge_table, tables, labels, messages):
     """MAP labeling by max-product; ties go to the lower state.
 
@@ -143,7 +144,7 @@ class Choices(NamedTuple):
     loss: np.ndarray  # (n_nodes, n_states) by how much that is worse; inf where it is forbidden
 
 
-@inner
+@lean_inner
 def _choose(choices, messages, tables, table, node, given):
     """Fill in one entry; ``table`` is -1 for roots."""
     first, first_value, second, second_value = -1, -np.inf, -1, -np.inf
@@ -161,7 +162,7 @@ def _choose(choices, messages, tables, table, node, given):
     choices.loss[node, given] = first_value - second_value
 
 
-@inner
+@lean_inner
 def _next_choice(messages, tables, table, node, given, state):
     """The state of a node that is next best after ``state``, and by how much it is worse."""
     own = messages[node, state] + (tables[table, state, given] if table >= 0 else 0.0)
@@ -174,7 +175,7 @@ def _next_choice(messages, tables, table, node, given, state):
     return found, own - found_value
 
 
-@inner
+@lean_inner
 def _offer(pool, first, last, loss, origin, place, state):
     """Put a departure into the pool (ascending between first and last); returns the new last.
 
@@ -219,7 +220,7 @@ def tree_departures(edges, edge_table, tables, messages, limit, losses, labels):
         here, start = labels[m], pool[2][m]
         if m > 0:
             before = labels[pool[1][m]]
-            here[:] = before
+            assign(here, before)
             here[order[start]] = pool[3][m]
             for p in range(start + 1, n_nodes):
                 node, parent = order[p], parents[p]
@@ -316,7 +317,7 @@ def enumerate_argmax(scores, edges, edge_table, tables, labels, but=-1):
         current[t] += 1
 
 
-@njit
+@lean
 def is_chain(edges, n_nodes):
     """Whether the edges are exactly (0, 1), (1, 2), ..., (n_nodes - 2, n_nodes - 1)."""
     if edges.shape[0] != n_nodes - 1:

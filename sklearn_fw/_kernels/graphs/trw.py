@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._jit import njit
+from .._jit import lean
 from ..common.compiled_rules import considers, move_mass, slope_and_limit
 from ..common.step_rules import AWAY, FW, PAIRWISE
 
@@ -40,7 +40,7 @@ class Atoms(NamedTuple):
     share: np.ndarray
 
 
-@njit
+@lean
 def value(energy, mu):
     total = 0.0
     for c in range(mu.size):
@@ -49,7 +49,7 @@ def value(energy, mu):
     return total
 
 
-@njit
+@lean
 def gradient(energy, mu, out):
     """Gradient of the objective: the scores that the oracle maximizes."""
     for c in range(mu.size):
@@ -57,7 +57,7 @@ def gradient(energy, mu, out):
         out[c] = energy.theta[c] - energy.entropy[c] * (1.0 + logarithm)
 
 
-@njit
+@lean
 def search(energy, mu, direction, largest):
     """Best step in ``[0, largest]`` along an ascent direction, by Newton's method with bisection.
 
@@ -106,7 +106,7 @@ def search(energy, mu, direction, largest):
     return low
 
 
-@njit
+@lean
 def add_atom(atoms, a, factor, out):
     """``out += factor * atom a``."""
     first = atoms.start[a]
@@ -116,7 +116,7 @@ def add_atom(atoms, a, factor, out):
         out[atoms.place[r]] += factor * share
 
 
-@njit
+@lean
 def towards(energy, atoms, a, delta, mu, out):
     """``out = contracted atom a - mu``."""
     for c in range(mu.size):
@@ -124,7 +124,7 @@ def towards(energy, atoms, a, delta, mu, out):
     add_atom(atoms, a, 1.0 - delta, out)
 
 
-@njit
+@lean
 def between(atoms, a, b, delta, out):
     """``out = contracted atom a - contracted atom b``."""
     for c in range(out.size):
@@ -133,14 +133,14 @@ def between(atoms, a, b, delta, out):
     add_atom(atoms, b, delta - 1.0, out)
 
 
-@njit
+@lean
 def move(mu, direction, step):
     """``mu += step direction``, never below zero by rounding."""
     for c in range(mu.size):
         mu[c] = max(mu[c] + step * direction[c], 0.0)
 
 
-@njit
+@lean
 def score(atoms, a, slopes):
     """``<slopes, atom a>``."""
     total = 0.0
@@ -155,7 +155,7 @@ def score(atoms, a, slopes):
     return total
 
 
-@njit
+@lean
 def combine(uniform, atoms, alpha, delta, mu):
     """``mu = sum_a alpha_a contracted atom a``."""
     for c in range(mu.size):
@@ -165,7 +165,7 @@ def combine(uniform, atoms, alpha, delta, mu):
             add_atom(atoms, a, (1.0 - delta) * alpha[a], mu)
 
 
-@njit
+@lean
 def step_to(energy, atoms, a, delta, mu, alpha):
     """A Frank-Wolfe step towards atom a with exact line search; returns its length."""
     direction = np.empty_like(mu)
@@ -176,7 +176,7 @@ def step_to(energy, atoms, a, delta, mu, alpha):
     return step
 
 
-@njit
+@lean
 def correct(energy, atoms, alpha, delta, mu, kind, tol, max_steps):
     """Maximize over the hull of the atoms in place, until the pairwise gap is at most ``tol``.
 
@@ -241,7 +241,7 @@ def correct(energy, atoms, alpha, delta, mu, kind, tol, max_steps):
     return steps, hull_gap
 
 
-@njit
+@lean
 def mutual_information(mu, n_states, edges, node_start, edge_start, out):
     """``I(x_i; x_j)`` of every edge under the marginals, in nats, not below zero by rounding."""
     for e in range(edges.shape[0]):

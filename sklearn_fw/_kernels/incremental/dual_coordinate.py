@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._jit import inner, njit
+from .._jit import lean, lean_inner
 from ..common.losses import loss_parts, prox
 from ..common.prox import prox_separable
 from ..common.rows import entry, extent, fetch_ahead
@@ -34,7 +34,7 @@ class Curved(NamedTuple):
     bounds: np.ndarray | None
 
 
-@inner
+@lean_inner
 def coefficient(u, curved, bounds, j):
     """w of the column with number j where v is u."""
     if bounds is None:
@@ -42,7 +42,7 @@ def coefficient(u, curved, bounds, j):
     return prox_separable(u, 1.0, curved.threshold, 0.0, bounds[j, 0], bounds[j, 1])
 
 
-@inner
+@lean_inner
 def term(rows, curved, v, me, team, p, shift):
     """Part of the score that the entry at position p has."""
     j = rows.indices[p - shift]
@@ -52,7 +52,7 @@ def term(rows, curved, v, me, team, p, shift):
     return entry(rows.data, p, rows.center, j) * u
 
 
-@inner
+@lean_inner
 def score(rows, curved, v, me, team, start, stop, shift):
     """``<a_i, w>`` in four sums: a single one would wait for every addition."""
     z0, z1, z2, z3 = 0.0, 0.0, 0.0, 0.0
@@ -67,7 +67,7 @@ def score(rows, curved, v, me, team, start, stop, shift):
     return (z0 + z1) + (z2 + z3)
 
 
-@njit
+@lean
 def epoch(rows, target, curved, scale, order, v, memory, norms, last, me, team):
     """Make a step on each row of ``order``, as worker ``me`` of a team or alone (team None).
 

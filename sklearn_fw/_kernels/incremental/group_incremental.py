@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import types
 
-from .._jit import inner, njit
+from .._jit import inner, lean_inner, njit
 from ..common import losses
 from ..common.atomics import add, exchange
 from ..common.prox import PYTHON, prox_group
@@ -76,7 +76,7 @@ class Scratch(NamedTuple):
     work: np.ndarray
 
 
-@inner
+@lean_inner
 def differentiate(target, i, z, g):
     """Write the derivative of the loss of row i into g and return the loss."""
     if target.loss.code == losses.SOFTMAX:
@@ -165,7 +165,7 @@ def group_epoch(
     return concave
 
 
-@inner
+@lean_inner
 def accumulate(total, j, c, value, team):
     if team is None:
         total[j, c] += value

@@ -21,7 +21,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._jit import inner, njit
+from .._jit import lean, lean_inner
 from ..common.atomics import exchange
 from ..common.losses import Formula, loss_parts
 from ..common.prox import prox_elastic_net, prox_separable
@@ -64,14 +64,14 @@ class Team(NamedTuple):
     period: int
 
 
-@inner
+@lean_inner
 def weight_of(weight, i):
     if weight is None:
         return 1.0
     return weight[i]
 
 
-@inner
+@lean_inner
 def row_of(j, me, team):
     """Place where worker ``me`` keeps the column with number j; unsigned: not from behind."""
     if team is None:
@@ -80,14 +80,14 @@ def row_of(j, me, team):
     return np.uint64(j) + np.uint64((j >= team.first) * me * team.base.size)
 
 
-@inner
+@lean_inner
 def gamma_of(gamma, metric, j):
     if metric is None:
         return gamma[0]
     return gamma[0] * metric[j]
 
 
-@inner
+@lean_inner
 def total(state, r, team):
     """A of the column that is kept in row r."""
     if team is None:
@@ -99,14 +99,14 @@ def total(state, r, team):
     return result
 
 
-@inner
+@lean_inner
 def proximal(u, step, penalty, bounds, j):
     if bounds is None:
         return prox_elastic_net(u, step, penalty.l1, penalty.l2)
     return prox_separable(u, step, penalty.l1, penalty.l2, bounds[j, 0], bounds[j, 1])
 
 
-@njit
+@lean
 def epoch(rows, target, penalty, order, state, memory, gamma, metric, refresh, last, me, team):
     """Make a step on each row of ``order``, as worker ``me`` of a team or alone (team None).
 
@@ -171,7 +171,7 @@ def epoch(rows, target, penalty, order, state, memory, gamma, metric, refresh, l
     return concave + math.log(product)
 
 
-@inner
+@lean_inner
 def meet(x, me, team, published):
     """Publish what this worker added to its copies in x and add what the others did."""
     n_workers, n_hot = published.shape
@@ -185,7 +185,7 @@ def meet(x, me, team, published):
         x[first + h] = team.seen[me, h] = together
 
 
-@inner
+@lean_inner
 def share_sums(state, me, team):
     """The same for the parts of A, which each worker has for itself."""
     n_workers, _, n_hot = team.published.shape
@@ -200,7 +200,7 @@ def share_sums(state, me, team):
 SHORT = 6  # this many repetitions cost less than the logarithms of the closed form
 
 
-@njit
+@lean
 def fenchel(state, n_columns, n_workers, penalty, step):
     """An elastic net at x and at -A, in one sweep; the gradient mapping too, if ``step`` > 0.
 
@@ -225,7 +225,7 @@ def fenchel(state, n_columns, n_workers, penalty, step):
     return value, product, squares, steepest, mapping
 
 
-@inner
+@lean_inner
 def repeat(x, m, shift, threshold, shrink):
     """Apply ``x <- shrink * soft(x - shift, threshold)`` m times.
 
@@ -253,7 +253,7 @@ def repeat(x, m, shift, threshold, shrink):
     return x
 
 
-@inner
+@lean_inner
 def _descend(x, m, c, shrink):
     """Apply ``x <- shrink * (x - c)`` while x > c, at most m times; also how many are left."""
     k = m
@@ -271,7 +271,7 @@ def _descend(x, m, c, shrink):
     return x - k * c, m - k
 
 
-@njit
+@lean
 def lagged_epoch(rows, target, penalty, order, x, total, memory, n, gamma, pull, metric, last):
     """Make a dense step on each row of ``order``, at sparse cost; returns what `epoch` does.
 
@@ -314,6 +314,6 @@ def lagged_epoch(rows, target, penalty, order, x, total, memory, n, gamma, pull,
     return concave
 
 
-@inner
+@lean_inner
 def catch_up(x, m, step, total, penalty):
     return repeat(x, m, step * total, step * penalty.l1, 1.0 / (1.0 + step * penalty.l2))

@@ -9,7 +9,7 @@ import math
 
 import numpy as np
 
-from .._jit import inner, njit
+from .._jit import lean, lean_inner
 from ..common.losses import derivative
 from ..common.rows import entry, extent, fetch_ahead
 from .incremental import weight_of
@@ -22,7 +22,7 @@ SMALL = 1e-100
 FAR = 1e4
 
 
-@inner
+@lean_inner
 def fold(state, v, u, shrink):
     """Multiply all factors out, that of the iterate with ``shrink`` besides."""
     a, b, c = state[A], state[B], state[C]
@@ -35,7 +35,7 @@ def fold(state, v, u, shrink):
     state[A], state[B], state[C], state[SQUARE] = 1.0, 1.0, 0.0, square
 
 
-@njit
+@lean
 def averaged_pass(rows, target, order, shares, rates, mu, bias, radius, state, v, u):
     """Step on each row of ``order`` for ``mu / 2 |w|^2 + loss``.
 

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._jit import njit
+from .._jit import lean, njit
 from ..common.compiled_rules import (  # noqa: F401, drivers take all rules from here
     considers,
     move_mass,
@@ -66,7 +66,7 @@ def fill_tree(tree, values):
 # ---- choosing the block ------------------------------------------------------------------------
 
 
-@njit
+@lean
 def set_gap(gaps, i, value, degree):
     """Record a block gap and update its probability of being drawn."""
     gaps.value[i] = value
@@ -77,7 +77,7 @@ def set_gap(gaps, i, value, degree):
         gaps.tree[node] = gaps.tree[2 * node] + gaps.tree[2 * node + 1]
 
 
-@njit
+@lean
 def pick_block(gaps, code, uniform):
     """The block that an entry of the visiting order stands for; -1 when no gap is left."""
     if code >= 0:
@@ -101,7 +101,7 @@ def pick_block(gaps, code, uniform):
 # ---- explicit duals ----------------------------------------------------------------------------
 
 
-@njit
+@lean
 def free_slot(alpha, values, size, capacity, may_evict_active):
     """Where a new vertex can go: the end, else the worst unused entry; -1 when there is none."""
     if size < capacity:
@@ -125,7 +125,7 @@ def table_is_full(vertices, i, rules):
     return vertices.alpha[i].min() > 0.0
 
 
-@njit
+@lean
 def step_length(rules, slope, curvature, limit, visit, n_blocks):
     """Exact line search on a concave parabola, or 2n / (k + 2n); clipped to [0, limit]."""
     if slope > 0.0 and not rules.line_search:
@@ -133,7 +133,7 @@ def step_length(rules, slope, curvature, limit, visit, n_blocks):
     return short_step(slope, curvature, limit)
 
 
-@njit
+@lean
 def away_vertex(alpha, values, size):
     """Active vertex of smallest value, and the number of active vertices."""
     away = -1
@@ -146,7 +146,7 @@ def away_vertex(alpha, values, size):
     return away, n_active
 
 
-@njit
+@lean
 def cache_candidate(values, size, current, weight, gap, total, n_blocks, rules, counts):
     """Best cached vertex if its gap passes both thresholds (OA16 Alg. 5), else -1."""
     best = values[:size].argmax()

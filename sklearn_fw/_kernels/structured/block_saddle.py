@@ -6,13 +6,13 @@ lam is 1.
 
 import numpy as np
 
-from .._jit import njit
+from .._jit import lean
 from ..common.vectors import dot
 from . import parts as pt
 from .block_rules import FW
 
 
-@njit
+@lean
 def step_in_ball(w, v, radius, euclidean, gamma):
     """``w <- (1 - gamma) w + gamma s`` where s maximizes <s, v> over the l1 or l2 ball."""
     top, norm = 0, 0.0
@@ -31,7 +31,7 @@ def step_in_ball(w, v, radius, euclidean, gamma):
         w[top] += gamma * radius if v[top] >= 0.0 else -gamma * radius
 
 
-@njit
+@lean
 def saddle_visits(parts, dual, order, first_visit, radius, euclidean, v, w, w_view, mean, scratch):
     """Joint steps of one block and of w; ``mean`` gets the average of w, weighted by its number.
 

@@ -8,7 +8,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._jit import inlined, inner, njit
+from .._jit import inlined, lean, lean_inner, njit
+from ..common.vectors import assign
 from . import block_rules as br
 from . import parts as pt
 
@@ -25,7 +26,7 @@ class Vertices(NamedTuple):
     size: np.ndarray  # (n,)
 
 
-@inner
+@lean_inner
 def find_vertex(parts, vertices, i, wanted):
     """Slot of a labeling of block i, -1 if it is not kept."""
     start, stop = parts.node_start[i], parts.node_start[i + 1]
@@ -40,7 +41,7 @@ def find_vertex(parts, vertices, i, wanted):
     return -1
 
 
-@inner
+@lean_inner
 def put_vertex(parts, vertices, i, slot, labels):
     """Put a labeling into a slot of block i, the first free one or that of another vertex."""
     vertices.size[i] = max(vertices.size[i], slot + 1)
@@ -50,7 +51,7 @@ def put_vertex(parts, vertices, i, slot, labels):
     vertices.loss[i, slot] = pt.labels_loss(parts, i, labels)
 
 
-@inner
+@lean_inner
 def _remove_empty(parts, vertices, i):
     """Without a cache only active vertices are kept; the last one fills each hole."""
     c = 0
@@ -82,7 +83,7 @@ def values_of_block(parts, dual, vertices, i, scratch):
     return current
 
 
-@inner
+@lean_inner
 def _values_of_vertices(parts, w, vertices, i, scratch, values):
     size, start = vertices.size[i], parts.node_start[i]
     for c in range(size):
@@ -114,7 +115,7 @@ def begin_visit(parts, dual, vertices, gaps, rules, i, scratch, counts):
     return slot, current
 
 
-@inner
+@lean_inner
 def _insert_answer(parts, vertices, i, value, rules, answer, values, counts):
     """Slot of the oracle's answer in the table of block i, made if it is new."""
     slot = find_vertex(parts, vertices, i, answer)
@@ -129,7 +130,7 @@ def _insert_answer(parts, vertices, i, value, rules, answer, values, counts):
     return slot
 
 
-@inner
+@lean_inner
 def check_answer(parts, w, i, scratch, counts):
     """Value of the labels that an oracle of unknown quality left in ``scratch``.
 
@@ -141,7 +142,7 @@ def check_answer(parts, w, i, scratch, counts):
     if value >= true_value - 1e-12 * max(1.0, abs(true_value)):
         return value
     counts[br.WORSE] += 1
-    scratch.labels[: stop - start] = parts.truth[start:stop]
+    assign(scratch.labels, parts.truth[start:stop])
     return true_value
 
 
@@ -182,7 +183,7 @@ def _step_to_answer(parts, dual, rules, i, difference, scratch, counts):
     pt.take_step(parts, dual, i, rules.lam, gamma, change, counts[br.VISITS], scratch.step)
 
 
-@inner
+@lean_inner
 def _step_by_vertices(parts, dual, vertices, rules, i, slot, value, current, scratch, counts):
     """The step that is best by the rules, and the alphas after it."""
     p, values = parts.weight[i], scratch.values
@@ -190,11 +191,11 @@ def _step_by_vertices(parts, dual, vertices, rules, i, slot, value, current, scr
     answer, away_labels = scratch.oracle.labels, scratch.away_labels
     if slot >= 0:
         value = values[slot]
-        answer[: stop - start] = vertices.labels[start:stop, slot]
+        assign(answer, vertices.labels[start:stop, slot])
     else:
         slot = _insert_answer(parts, vertices, i, value, rules, answer, values, counts)
     away, n_active = br.away_vertex(vertices.alpha[i], values, vertices.size[i])
-    away_labels[: stop - start] = vertices.labels[start:stop, away]
+    assign(away_labels, vertices.labels[start:stop, away])
     slope_fw, slope_away = p * (value - current), p * (current - values[away])
 
     chosen, gamma, maximum, best_gain, built = -1, 0.0, 0.0, 0.0, -1
@@ -233,12 +234,12 @@ def _step_by_vertices(parts, dual, vertices, rules, i, slot, value, current, scr
         _remove_empty(parts, vertices, i)
 
 
-@njit
+@lean
 def begin(parts, dual, vertices, gaps, rules, i, scratch, counts):
     return begin_visit(parts, dual, vertices, gaps, rules, i, scratch, counts)
 
 
-@njit
+@lean
 def finish(parts, dual, vertices, gaps, rules, i, slot, current, scratch, counts):
     """`finish_visit` after an oracle of unknown quality, called from Python."""
     value = 0.0
@@ -247,7 +248,7 @@ def finish(parts, dual, vertices, gaps, rules, i, slot, current, scratch, counts
     finish_visit(parts, dual, vertices, gaps, rules, i, slot, value, current, scratch, counts)
 
 
-@njit
+@lean
 def run_visits(parts, dual, vertices, gaps, rules, order, uniforms, scratch, counts, position):
     """Visit blocks from ``position`` of the order on; returns where it stopped (see REASON)."""
     for k in range(position, order.size):
@@ -273,7 +274,7 @@ def run_visits(parts, dual, vertices, gaps, rules, order, uniforms, scratch, cou
 # ---- sweeps over all blocks --------------------------------------------------------------------
 
 
-@njit
+@lean
 def sweep(parts, marginals, w, loss_weight, first, last, scratch, hinge, current, labels):
     """Argmax of blocks first..last at fixed w: values, current values (both above the truth's).
 
@@ -288,10 +289,10 @@ def sweep(parts, marginals, w, loss_weight, first, last, scratch, hinge, current
             zero_one_cost = loss_weight * parts.zero_one_cost
             value = pt.block_argmax(parts.exhaustive, parts, w, i, zero_one_cost, scratch)
             hinge[i] = value - true_value
-            labels[start:stop] = scratch.labels[: stop - start]
+            assign(labels[start:stop], scratch.labels[: stop - start])
 
 
-@njit
+@lean
 def accumulate(parts, marginals, labels, lam, target, scratch):
     """``target += sum_i (p_i / lam) F_i' (e(y_i) - point_i)``; the point is mu_i or ``labels``."""
     for i in range(parts.weight.size):
@@ -304,7 +305,7 @@ def accumulate(parts, marginals, labels, lam, target, scratch):
         pt.add_to_weights(parts, i, parts.weight[i] / lam, target, scratch)
 
 
-@njit
+@lean
 def mix_labels(parts, marginals, vertices, labels, gamma, scratch, counts):
     """One common Frank-Wolfe step of all blocks towards ``labels``; weights are left to the caller.
 
@@ -327,7 +328,7 @@ def mix_labels(parts, marginals, vertices, labels, gamma, scratch, counts):
             )
 
 
-@njit
+@lean
 def set_to_truth(parts, marginals):
     for i in range(parts.weight.size):
         start, stop = parts.node_start[i], parts.node_start[i + 1]
@@ -369,7 +370,7 @@ def marginals_of_vertices(parts, marginals, vertices):
 # ---- primal baselines --------------------------------------------------------------------------
 
 
-@njit
+@lean
 def subgradient_visits(parts, marginals, order, first_visit, lam, target, moments, scratch):
     """Steps of the subgradient method or the perceptron, see `_solvers._subgradient`."""
     oracle, step = scratch.oracle, scratch.step

@@ -12,7 +12,7 @@ that no step lowers it.
 
 import numpy as np
 
-from .._jit import inner, njit
+from .._jit import lean_inner, njit
 from ..common.prox import project_simplex
 from .block_rules import CALLS, DONE, EXACT_STEPS, NO_GAP, REASON, VISITS, pick_block, set_gap
 from .parts import clip_row
@@ -20,7 +20,7 @@ from .parts import clip_row
 FEW = 0.25  # a smaller share of classes that change is worth a list of them
 
 
-@inner
+@lean_inner
 def _class_scores(columns, data, start, stop, rows, cost, factor, out):
     """Scores of the classes plus ``factor`` times their cost."""
     n_states = out.size
@@ -40,7 +40,7 @@ def _class_scores(columns, data, start, stop, rows, cost, factor, out):
         q += 1
 
 
-@inner
+@lean_inner
 def _maximise(scores, best, mass, curvature, heap, target):
     """The marginals of largest ``<scores, target> - curvature / 2 |target - mass|^2``."""
     if curvature == 0.0:  # a sample without features: its loss alone counts
@@ -54,7 +54,7 @@ def _maximise(scores, best, mass, curvature, heap, target):
     project_simplex(target, 1.0, heap)
 
 
-@inner
+@lean_inner
 def _add_to_rows(columns, data, start, stop, change, changed, n_changed, rows):
     """``rows[a] += x_a * change`` for the entries of one sample."""
     if n_changed <= FEW * change.size:
@@ -69,7 +69,7 @@ def _add_to_rows(columns, data, start, stop, change, changed, n_changed, rows):
             rows[a, k] += x * change[k]
 
 
-@inner
+@lean_inner
 def _clip(bounds, columns, start, stop, dual):
     if bounds is None:
         return

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._jit import inner, njit
+from .._jit import inner, lean, lean_inner, njit
 
 POTTS = 2.0
 
@@ -69,7 +69,7 @@ def _differences(mix, tables):
     return means
 
 
-@inner
+@lean_inner
 def add_mixed_pair(mix, e, a, b, factor, n_states, out):
     """``out += factor`` times what the states (a, b) of edge e add to the flat tables."""
     if mix.turned[e]:
@@ -78,7 +78,7 @@ def add_mixed_pair(mix, e, a, b, factor, n_states, out):
         _add_entry(mix.mirror[mix.table[q]], mix, q, a, b, factor, n_states, out)
 
 
-@inner
+@lean_inner
 def _add_entry(mirror, mix, q, a, b, factor, n_states, out):
     """The same of entry q."""
     x, t = factor * mix.value[q], mix.table[q]
@@ -92,7 +92,7 @@ def _add_entry(mirror, mix, q, a, b, factor, n_states, out):
         out[(t * n_states + b) * n_states + a] += 0.5 * mirror * x
 
 
-@inner
+@lean_inner
 def _add_difference(t, x, n_states, out):
     """``x`` shared by all entries of table t with a != b."""
     share = x / (n_states * (n_states - 1))
@@ -102,7 +102,7 @@ def _add_difference(t, x, n_states, out):
                 out[(t * n_states + a) * n_states + b] += share
 
 
-@njit
+@lean
 def add_mixed_marginals(mix, first, marginals, out):
     """Marginals of the edges from ``first`` on, (m, n_states, n_states), into flat tables."""
     n_states = marginals.shape[1]
@@ -122,7 +122,7 @@ def add_mixed_marginals(mix, first, marginals, out):
                     _add_entry(mirror, mix, q, i, j, own[a, b], n_states, out)
 
 
-@njit
+@lean
 def add_mixed_labels(mix, first, ends, n_states, out):
     """Pairs of states (m, 2) of the edges from ``first`` on, summed into flat tables."""
     for e in range(ends.shape[0]):

@@ -1,12 +1,12 @@
 """Outputs that blocks of parts keep: those of a sweep, and the best of each block."""
 
-from .._jit import njit
+from .._jit import lean
 from .block_rules import free_slot
 from .blocks import find_vertex, put_vertex, values_of_block
 from .parts import true_value
 
 
-@njit
+@lean
 def keep_labels(parts, dual, vertices, labels, scratch, first):
     """Make the labelings of blocks from ``first`` on vertices, with probability zero.
 
@@ -27,7 +27,7 @@ def keep_labels(parts, dual, vertices, labels, scratch, first):
     return parts.weight.size
 
 
-@njit
+@lean
 def best_vertices(parts, dual, vertices, scratch, slots, values, current):
     """The vertex of largest H_i of every block, this H_i, and that of the point."""
     for i in range(parts.weight.size):

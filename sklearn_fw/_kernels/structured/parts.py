@@ -14,8 +14,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._jit import inlined, inner
-from ..common.vectors import dot
+from .._jit import inlined, lean_inner
+from ..common.vectors import assign, dot
 from ..graphs.tree import enumerate_argmax, tree_argmax, tree_runner_up
 from .block_rules import AWAY, FW, PAIRWISE
 from .edge_mix import add_mixed_pair, mix_tables
@@ -115,7 +115,7 @@ class Scratch(NamedTuple):
 # ---- scores and values -------------------------------------------------------------------------
 
 
-@inner
+@lean_inner
 def block_scores(parts, w, i, loss_weight, scratch):
     """``theta_i`` plus ``loss_weight`` times the node losses, into ``scratch.scores``."""
     n_states = parts.cost.shape[1]
@@ -143,7 +143,7 @@ def block_scores(parts, w, i, loss_weight, scratch):
     _leave_out(parts.n_own, parts, i, scratch)
 
 
-@inner
+@lean_inner
 def _score_edges(mix, parts, w, i, scratch):
     """Tables of all edges, where they are sums."""
     if mix is None:
@@ -151,7 +151,7 @@ def _score_edges(mix, parts, w, i, scratch):
     mix_tables(mix, parts.edge_start[i], parts.edge_stop[i], w.tables, scratch.edge_tables)
 
 
-@inner
+@lean_inner
 def _leave_out(n_own, parts, i, scratch):
     """Scores of the states that nodes lack."""
     if n_own is None:
@@ -162,7 +162,7 @@ def _leave_out(n_own, parts, i, scratch):
             scratch.scores[t, k] = LACKING
 
 
-@inner
+@lean_inner
 def tables_of(mix, parts, w, i, scratch):
     """Number of the table of each edge of block i, and the tables, after `block_scores`."""
     if mix is None:
@@ -171,7 +171,7 @@ def tables_of(mix, parts, w, i, scratch):
     return scratch.edge_numbers[:n_edges], scratch.edge_tables
 
 
-@inner
+@lean_inner
 def add_pairs(mix, parts, i, labels, factor, out):
     """``out += factor`` times the pairs of a labeling, summed into flat tables."""
     n_states = parts.cost.shape[1]
@@ -183,7 +183,7 @@ def add_pairs(mix, parts, i, labels, factor, out):
             add_mixed_pair(mix, e, a, b, factor, n_states, out)
 
 
-@inner
+@lean_inner
 def labels_value(parts, w, i, labels, scratch):
     """H_i of a labeling: score plus loss, from the scores of `block_scores`."""
     start = parts.node_start[i]
@@ -200,13 +200,13 @@ def labels_value(parts, w, i, labels, scratch):
     return value + parts.zero_one_cost if differs else value
 
 
-@inner
+@lean_inner
 def true_value(parts, w, i, scratch):
     truth = parts.truth[parts.node_start[i] : parts.node_start[i + 1]]
     return labels_value(parts, w, i, truth, scratch)
 
 
-@inner
+@lean_inner
 def labels_loss(parts, i, labels):
     start = parts.node_start[i]
     loss = 0.0
@@ -217,7 +217,7 @@ def labels_loss(parts, i, labels):
     return loss + parts.zero_one_cost if differs else loss
 
 
-@inner
+@lean_inner
 def current_value(parts, marginals, w, i, scratch):
     """Sum_y alpha_i(y) H_i(y) at the marginals of block i."""
     start = parts.node_start[i]
@@ -229,7 +229,7 @@ def current_value(parts, marginals, w, i, scratch):
     return value
 
 
-@inner
+@lean_inner
 def block_argmax(exhaustive, parts, w, i, zero_one_cost, scratch):
     """The exact oracle: MAP labeling under `block_scores`, into ``scratch.labels``.
 
@@ -258,11 +258,11 @@ def block_argmax(exhaustive, parts, w, i, zero_one_cost, scratch):
         loss = tree_runner_up(scores, edges, edge_table, tables, labels, scratch.messages)
     if loss < zero_one_cost:
         return value - loss + zero_one_cost
-    labels[:] = truth
+    assign(labels, truth)
     return value
 
 
-@inner
+@lean_inner
 def _differ(labels, truth):
     for t in range(truth.size):
         if labels[t] != truth[t]:
@@ -273,7 +273,7 @@ def _differ(labels, truth):
 # ---- directions --------------------------------------------------------------------------------
 
 
-@inner
+@lean_inner
 def build_direction(parts, marginals, i, kind, plus, minus, scratch):
     """Direction of marginals: FW ``plus - mu``, PAIRWISE ``plus - minus``, AWAY ``mu - minus``."""
     n_states = parts.cost.shape[1]
@@ -311,7 +311,7 @@ def build_direction(parts, marginals, i, kind, plus, minus, scratch):
         add_pairs(parts.mix, parts, i, minus, -1.0, delta)
 
 
-@inner
+@lean_inner
 def apply_adjoint(parts, i, scratch):
     """``F_i' delta`` into the buffer, one row per attribute touched; returns its squared norm."""
     n_columns = parts.n_columns
@@ -344,7 +344,7 @@ def apply_adjoint(parts, i, scratch):
     return norm
 
 
-@inner
+@lean_inner
 def add_to_weights(parts, i, factor, target, scratch):
     """``target += factor * F_i' delta`` from the buffer of `apply_adjoint`."""
     attributes = parts.attributes[parts.attribute_start[i] : parts.attribute_start[i + 1]]
@@ -358,13 +358,13 @@ def add_to_weights(parts, i, factor, target, scratch):
         tables[a] += factor * source[a]
 
 
-@inner
+@lean_inner
 def clip_row(v, lower, upper, w):
     for c in range(w.size):
         w[c] = min(max(v[c], lower[c]), upper[c])
 
 
-@inner
+@lean_inner
 def clip_weights(lower, parts, dual, i, scratch):
     """Project the coordinates that block i just moved onto the bounds, where there are any."""
     if lower is None:
@@ -377,7 +377,7 @@ def clip_weights(lower, parts, dual, i, scratch):
     clip_row(v.flat_tables, lower.flat_tables, upper.flat_tables, w.flat_tables)
 
 
-@inner
+@lean_inner
 def move_marginals(parts, marginals, i, gamma, scratch):
     """``mu_i += gamma * delta``."""
     n_states = parts.cost.shape[1]

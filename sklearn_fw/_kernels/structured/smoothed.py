@@ -13,8 +13,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._jit import inlined, inner, njit
-from ..common.vectors import dot
+from .._jit import inlined, inner, lean, lean_inner
+from ..common.vectors import assign, dot
 from ..graphs.sum_product import Beliefs, Weights, _downward, _fill_weights, _upward
 from ..graphs.tree import is_chain
 from . import parts as pt
@@ -59,7 +59,7 @@ def fill_tables(tables, temperature, sums):
     sums.least[0] = least
 
 
-@inner
+@lean_inner
 def _node_factors(scores, n_nodes, factor):
     """Exponentials of scores less the largest of their node; returns the sum of these."""
     n_states = scores.shape[1]
@@ -75,7 +75,7 @@ def _node_factors(scores, n_nodes, factor):
     return total
 
 
-@inner
+@lean_inner
 def _forward(n_nodes, edge_table, sums):
     """Beliefs of a chain, normalized; logarithms of what was divided by and could be lifted."""
     belief, message, factor = sums.beliefs.belief, sums.message, sums.factor
@@ -112,13 +112,13 @@ def _forward(n_nodes, edge_table, sums):
     return value, lift if least < LEAST else 0.0
 
 
-@inner
+@lean_inner
 def _backward(n_nodes, edge_table, sums):
     """Marginals of nodes, and of edges summed by their tables."""
     belief, message, node = sums.beliefs.belief, sums.message, sums.node
     gain, reach = sums.line[0], sums.line[1]
     n_states = node.shape[1]
-    node[n_nodes - 1, :] = belief[n_nodes - 1]
+    assign(node[n_nodes - 1], belief[n_nodes - 1])
     sums.pairs[:] = 0.0
     for t in range(n_nodes - 2, -1, -1):
         table, pairs = sums.turned[edge_table[t]], sums.pairs[edge_table[t]]
@@ -171,7 +171,9 @@ def _forest_sums(mix, first, scores, edges, edge_table, tables, inverse, sums):
     n_edges = len(edges)
     own = np.empty((n_edges, n_states, n_states))
     for e in range(n_edges):
-        own[e] = tables[edge_table[e]] * inverse
+        for j in range(n_states):
+            for k in range(n_states):
+                own[e, j, k] = tables[edge_table[e], j, k] * inverse
     numbers = np.arange(n_edges)
     weights = Weights(numbers, np.empty_like(own), np.empty(n_edges))
     _fill_weights(own, numbers, weights)
@@ -204,7 +206,7 @@ def gibbs(parts, w, i, temperature, loss_weight, oracle, sums):
     return value, expected, loss
 
 
-@inner
+@lean_inner
 def _direction_of_truth(parts, i, sums, scratch):
     """``delta = e(y_i) - mu_i``."""
     start, n_states = parts.node_start[i], parts.cost.shape[1]
@@ -214,7 +216,7 @@ def _direction_of_truth(parts, i, sums, scratch):
         scratch.delta[t, parts.truth[start + t]] += 1.0
 
 
-@inner
+@lean_inner
 def _add_rows(parts, i, factor, target, scratch):
     """``target += factor F_i' delta`` of nodes."""
     first = parts.row_start[i]
@@ -229,7 +231,7 @@ def _add_rows(parts, i, factor, target, scratch):
                 row[c] += x * delta[c]
 
 
-@njit
+@lean
 def smoothed_sweep(parts, w, temperature, loss_weight, first, last, scratch, sums, target, out):
     """Smoothed maxima of samples first..last at w.
 
@@ -254,7 +256,7 @@ def smoothed_sweep(parts, w, temperature, loss_weight, first, last, scratch, sum
 # ---- dual ascent -------------------------------------------------------------------------------
 
 
-@inner
+@lean_inner
 def direction_to(parts, marginals, i, point, scratch):
     """``delta`` from the marginals of block i to a point with others; whether they differ."""
     n_states = parts.cost.shape[1]
@@ -277,7 +279,7 @@ def direction_to(parts, marginals, i, point, scratch):
     return differs
 
 
-@njit
+@lean
 def ascend(
     parts, dual, gaps, rules, order, uniforms, entropy, temperature, loss_weight, scratch, sums,
     counts,

@@ -13,8 +13,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._jit import inner, njit
-from ..common.vectors import dot, smoothed_max
+from .._jit import inner, lean, lean_inner
+from ..common.vectors import assign, dot, smoothed_max
 from ..graphs.tree import tree_departures
 from . import parts as pt
 from .smoothed import direction_to, fill_tables, gibbs
@@ -50,7 +50,7 @@ class Walk(NamedTuple):
     area: np.ndarray  # (n_steps + 1,) sum of reach[j] for 1 <= j <= m
 
 
-@inner
+@lean_inner
 def _put_labels(parts, i, labels, weight, point):
     """Add an output to the marginals; returns its part in the expected loss."""
     start, loss = parts.node_start[i], 0.0
@@ -73,8 +73,6 @@ def _mix_best(parts, w, i, smoother, scratch, point):
     pt.block_scores(parts, w, i, 1.0, oracle)
     start, stop = parts.node_start[i], parts.node_start[i + 1]
     true_value = pt.true_value(parts, w, i, oracle)
-    edges = parts.edges[parts.edge_start[i] : parts.edge_stop[i]]
-    edge_table, tables = pt.tables_of(parts.mix, parts, w, i, oracle)
     labels = oracle.labels[: stop - start]
     top = pt.block_argmax(parts.exhaustive, parts, w, i, 0.0, oracle)
     point.node[: stop - start] = 0.0
@@ -86,7 +84,7 @@ def _mix_best(parts, w, i, smoother, scratch, point):
         lacks, weights = np.empty(n_best), np.empty(n_best)
         found = np.empty((n_best, labels.size), np.int32)
         found[0] = labels
-        n = tree_departures(edges, edge_table, tables, oracle.messages, mu, lacks, found)
+        n = _departures(parts, w, i, oracle, mu, lacks, found)
         smoothed = top + smoothed_max(-lacks[:n], mu, weights[:n])
         cut = n == n_best and weights[n - 1] > 0.0
         if not cut or 2 * n_best > smoother.limit:
@@ -100,7 +98,14 @@ def _mix_best(parts, w, i, smoother, scratch, point):
     return smoothed - true_value, top - true_value, loss, cut, n_calls
 
 
-@inner
+@lean_inner
+def _departures(parts, w, i, oracle, limit, losses, labels):
+    edges = parts.edges[parts.edge_start[i] : parts.edge_stop[i]]
+    edge_table, tables = pt.tables_of(parts.mix, parts, w, i, oracle)
+    return tree_departures(edges, edge_table, tables, oracle.messages, limit, losses, labels)
+
+
+@lean_inner
 def _mixed(sums, parts, w, i, smoother, scratch, point):
     """The same with the entropy, by `Sums` that share their memory with the point, unless None.
 
@@ -113,7 +118,7 @@ def _mixed(sums, parts, w, i, smoother, scratch, point):
     return value, value, loss, False, 1
 
 
-@njit
+@lean
 def smooth_pass(parts, marginals, w, smoother, first, last, scratch, sums, point, out):
     """Make the mixtures at w the marginals of all samples in a range.
 
@@ -128,15 +133,16 @@ def smooth_pass(parts, marginals, w, smoother, first, last, scratch, sums, point
         true_value = pt.true_value(parts, w, i, scratch.oracle)
         if sums is not None and smoother.exact:
             top = pt.block_argmax(parts.exhaustive, parts, w, i, 0.0, scratch.oracle) - true_value
-        marginals.nodes[start:stop] = point.node[: stop - start]
-        marginals.tables[i] = point.table
+        for t in range(stop - start):
+            assign(marginals.nodes[start + t], point.node[t])
+        assign(marginals.tables[i], point.table)
         marginals.loss[i] = parts.weight[i] * loss
         expected = pt.current_value(parts, marginals, w, i, scratch.oracle) - true_value
         out[0, i], out[1, i], out[2, i], out[3, i] = smoothed, top, cut, expected
         out[4, i] = n_calls
 
 
-@inner
+@lean_inner
 def _make_up(walk, x, drift, total, m):
     power, reach, area = walk.power[m], walk.reach[m], walk.area[m]
     sums = walk.power[1] * reach  # of rho^j for 1 <= j <= m
@@ -146,7 +152,7 @@ def _make_up(walk, x, drift, total, m):
         x[c] = power * old + reach * by
 
 
-@inner
+@lean_inner
 def _make_up_sample(parts, walk, i, now):
     """Bring what sample i reads up to date."""
     for q in range(parts.attribute_start[i], parts.attribute_start[i + 1]):
@@ -159,7 +165,7 @@ def _make_up_sample(parts, walk, i, now):
         _make_up(walk, walk.x.flat_tables, walk.drift.flat_tables, walk.total.flat_tables, 1)
 
 
-@njit
+@lean
 def make_up_all(walk, n_steps):
     """Bring all rows up to date at the end of a walk."""
     for a in range(walk.stamp.size):
@@ -170,7 +176,7 @@ def make_up_all(walk, n_steps):
     _make_up(walk, walk.x.flat_tables, walk.drift.flat_tables, walk.total.flat_tables, 1)
 
 
-@inner
+@lean_inner
 def _slope(parts, walk, i, scratch):
     """``<x - origin, F_i' delta>``."""
     slope = dot(walk.x.flat_tables, scratch.delta_tables)
@@ -185,7 +191,7 @@ def _slope(parts, walk, i, scratch):
     return slope
 
 
-@njit
+@lean
 def svrg_steps(parts, marginals, values, order, walk, step, smoother, scratch, sums, point, report):
     """Steps on the samples of an order, from a walk of none; ``values`` are those at its origin.
 
