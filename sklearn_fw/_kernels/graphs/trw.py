@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._jit import lean
+from .._jit import lean, njit
 from ..common.compiled_rules import considers, move_mass, slope_and_limit
 from ..common.step_rules import AWAY, FW, PAIRWISE
 
@@ -165,7 +165,7 @@ def combine(uniform, atoms, alpha, delta, mu):
             add_atom(atoms, a, (1.0 - delta) * alpha[a], mu)
 
 
-@lean
+@njit
 def step_to(energy, atoms, a, delta, mu, alpha):
     """A Frank-Wolfe step towards atom a with exact line search; returns its length."""
     direction = np.empty_like(mu)
@@ -176,7 +176,7 @@ def step_to(energy, atoms, a, delta, mu, alpha):
     return step
 
 
-@lean
+@njit
 def correct(energy, atoms, alpha, delta, mu, kind, tol, max_steps):
     """Maximize over the hull of the atoms in place, until the pairwise gap is at most ``tol``.
 
