@@ -26,6 +26,16 @@ def dot(a, b):
     return total
 
 
+@inner
+def assign(target, source):
+    """``target[: len(source)] = source`` for arrays with one axis.
+
+    For a slice numba compiles its message about unequal shapes as well, 3 s in each new process.
+    """
+    for i in range(len(source)):
+        target[i] = source[i]
+
+
 @njit
 def smoothed_max(values, mu, weights):
     """Smoothed maximum of descending ``values`` with at least one; ``weights`` receives the rest.

@@ -16,6 +16,7 @@ need no further exponential but cannot be more than e^700 apart: `upward` notice
 import numpy as np
 
 from .._jit import inner, njit
+from ..common.vectors import assign
 from .sum_product import draw, scaled, total
 
 MAX, LOG_SUM, PRODUCT = 0, 1, 2
@@ -365,7 +366,7 @@ def choose(plan, unary, edges, edge_table, tables, mode, messages, uniforms, lab
         first, stop = plan.scope_start[b], plan.scope_start[b + 1]
         _gather(plan, b, unary, edges, edge_table, tables, mode, own, gains)
         for m in range(labels.shape[0]):
-            given[:n_states] = own[:n_states]
+            assign(given, own[:n_states])
             here = 0
             for s in range(first, stop):
                 n_others = plan.size[plan.scope[s]]

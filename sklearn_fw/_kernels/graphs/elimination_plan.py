@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .._jit import inner, njit
+from ..common.vectors import assign
 
 # Tables above 2^40 entries will never be stored: the search for an order ends there.
 LOG_TABLE_LIMIT = 40.0
@@ -46,7 +47,7 @@ def _appended(pool, used, extra):
     if used + extra <= pool.size:
         return pool
     grown = np.empty(2 * (used + extra), np.int64)
-    grown[:used] = pool[:used]
+    assign(grown, pool[:used])
     return grown
 
 

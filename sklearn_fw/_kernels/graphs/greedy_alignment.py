@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .._jit import inner, njit
+from ..common.vectors import assign
 
 
 class Words(NamedTuple):
@@ -201,7 +202,7 @@ def find_or_add(found, n_keys, key):
 def grown(array, size):
     """Copy of a length of ``size``, with zeros at the end."""
     larger = np.empty(size, dtype=array.dtype)
-    larger[: len(array)] = array
+    assign(larger, array)
     larger[len(array) :] = 0
     return larger
 

@@ -3,6 +3,7 @@
 import numpy as np
 
 from .._jit import inner, njit
+from ..common.vectors import assign
 
 
 @njit
@@ -65,13 +66,13 @@ def realign(order, present, tokens, starts, costs, counts, sums, slots):
             for k in range(K):
                 here += sums[tokens[begin + k], slots[begin + k]]
         for k in range(K):
-            own[k * T : (k + 1) * T] = sums[tokens[begin + k]]
+            assign(own[k * T : (k + 1) * T], sums[tokens[begin + k]])
         _place(own, K, T, new[:K])
         best = 0.0
         for k in range(K):
             best += own[k * T + new[k]]
         if not present[n] or best < here - 1e-9 * (1.0 + abs(here)):
-            slots[begin:end] = new[:K]
+            assign(slots[begin:end], new[:K])
             present[n] = True
             n_moved += 1
         _shift(tokens[begin:end], slots[begin:end], costs, counts, sums, 1.0)

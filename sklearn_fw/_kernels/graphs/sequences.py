@@ -3,6 +3,7 @@
 import numpy as np
 
 from .._jit import inner, njit
+from ..common.vectors import assign
 
 NO_ENDING, COPIED, BEST = 0, 1, 2  # what follows: nothing, the rest of the target, its best ending
 
@@ -43,7 +44,7 @@ def edit_tables(texts, targets, n_targets, prefix, suffix):
         for j in range(n + 1):
             prefix[b, 0, j] = j
         for i in range(texts.shape[1]):
-            prefix[b, i + 1, : n + 1] = prefix[b, i, : n + 1]
+            assign(prefix[b, i + 1], prefix[b, i, : n + 1])
             advance(prefix[b, i + 1], texts[b, i], target)
         for i in range(n, -1, -1):
             for j in range(n, -1, -1):
@@ -71,7 +72,7 @@ def continued_distances(
     for k in range(len(sample)):
         b, n = sample[k], n_targets[sample[k]]
         target = targets[b, :n]
-        row[: n + 1] = prefix[b, time[k], : n + 1]
+        assign(row, prefix[b, time[k], : n + 1])
         if token[k] >= 0:
             advance(row, token[k], target)
         for i in range(n_rest[k]):

@@ -17,6 +17,7 @@ Venkatesh, CVPR 2009: the intervals of columns.
 import numpy as np
 
 from .._jit import inner, njit
+from ..common.vectors import assign
 
 
 @inner
@@ -102,10 +103,10 @@ def _push(keys, boxes, size, key, box):
     i = size
     while i > 0 and keys[(i - 1) // 2] < key:
         keys[i] = keys[(i - 1) // 2]
-        boxes[i] = boxes[(i - 1) // 2]
+        assign(boxes[i], boxes[(i - 1) // 2])
         i = (i - 1) // 2
     keys[i] = key
-    boxes[i] = box
+    assign(boxes[i], box)
 
 
 @inner
@@ -121,10 +122,10 @@ def _pop(keys, boxes, size):
         if keys[child] <= key:
             break
         keys[i] = keys[child]
-        boxes[i] = boxes[child]
+        assign(boxes[i], boxes[child])
         i = child
     keys[i] = key
-    boxes[i] = box
+    assign(boxes[i], box)
 
 
 @njit
@@ -157,7 +158,7 @@ def search_boxes(up, down, truth, cost, keys, boxes, size, found, values, state,
             keys = np.concatenate((keys, np.empty_like(keys)))
             boxes = np.concatenate((boxes, np.empty_like(boxes)))
         key = keys[0]
-        box[:] = boxes[0]
+        assign(box, boxes[0])
         _pop(keys, boxes, size)
         size -= 1
         axis = box[8]
@@ -170,7 +171,7 @@ def search_boxes(up, down, truth, cost, keys, boxes, size, found, values, state,
             continue
         middle = (box[axis] + box[axis + 1]) // 2
         for part in range(2):
-            half[:] = box
+            assign(half, box)
             if part == 0:
                 half[axis + 1] = middle
             else:

@@ -19,7 +19,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .._jit import any_order, inner, njit
-from ..common.vectors import FAINT, exponentials
+from ..common.vectors import FAINT, assign, exponentials
 
 TINY = 1e-100
 NOTHING = -100.0  # exponents below it change no digit of a sum that has a 1
@@ -215,7 +215,8 @@ def _fill_weights(tables, which, weights):
     """Weights of some tables; returns what is faint, see `scaled_upward`."""
     faint = np.inf
     for r in range(which.size):
-        weights.table[r] = tables[which[r]]
+        for j in range(tables.shape[1]):
+            assign(weights.table[r, j], tables[which[r], j])
         weights.high[r], faint_here = exponents(weights.table[r].ravel())
         faint = min(faint, faint_here)
     return faint
@@ -265,13 +266,14 @@ def _upward(scores, edges, edge_table, tables, weights, beliefs):
     belief, message, shift, is_root, scratch = beliefs
     below, sums = scratch[0], scratch[1]
     n_nodes, n_states = scores.shape
-    belief[:n_nodes] = scores
+    for t in range(n_nodes):
+        assign(belief[t], scores[t])
     is_root[:n_nodes] = True
     value = 0.0
     for e in range(edges.shape[0]):
         child, parent, row = edges[e, 0], edges[e, 1], weights.row[e]
         is_root[child] = False
-        below[:] = belief[child]
+        assign(below, belief[child])
         high, _ = scaled(below)
         high += weights.high[row]
         sums[:] = 0.0
@@ -296,7 +298,7 @@ def _upward(scores, edges, edge_table, tables, weights, beliefs):
                 belief[parent, k] += message[e, k]
     for t in range(n_nodes):
         if is_root[t]:
-            below[:] = belief[t]
+            assign(below, belief[t])
             high, _ = scaled(below)
             value += high + np.log(below.sum())
     return value
@@ -310,12 +312,12 @@ def _downward(edges, edge_table, tables, weights, beliefs, node, edge):
     n_states = node.shape[1]
     for t in range(node.shape[0]):
         if is_root[t]:
-            node[t] = belief[t]
+            assign(node[t], belief[t])
             scaled(node[t])
             node[t] /= node[t].sum()
     for e in range(edges.shape[0] - 1, -1, -1):
         child, parent, row = edges[e, 0], edges[e, 1], weights.row[e]
-        below[:] = belief[child]
+        assign(below, belief[child])
         high, _ = scaled(below)
         high += weights.high[row] - shift[e]
         for k in range(n_states):
@@ -419,7 +421,7 @@ def tree_samples(scores, edges, edge_table, tables, uniforms, labels):
     for m in range(len(labels)):
         for t in range(n_nodes):
             if beliefs.is_root[t]:
-                given[:] = beliefs.belief[t]
+                assign(given, beliefs.belief[t])
                 scaled(given)
                 labels[m, t] = draw(given, uniforms[m, t])
         for e in range(n_edges - 1, -1, -1):
@@ -438,7 +440,8 @@ def tree_max_marginals(scores, edges, edge_table, tables, node):
     message = np.full((len(edges), n_states), -np.inf)
     outside = np.empty(n_states)
     is_root = np.ones(n_nodes, np.bool_)
-    node[:] = scores
+    for t in range(n_nodes):
+        assign(node[t], scores[t])
     for e in range(len(edges)):
         child, parent, table = edges[e, 0], edges[e, 1], tables[edge_table[e]]
         is_root[child] = False

@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .._jit import inner, njit
+from ..common.vectors import assign
 
 
 @njit
@@ -219,7 +220,7 @@ def tree_departures(edges, edge_table, tables, messages, limit, losses, labels):
         here, start = labels[m], pool[2][m]
         if m > 0:
             before = labels[pool[1][m]]
-            here[:] = before
+            assign(here, before)
             here[order[start]] = pool[3][m]
             for p in range(start + 1, n_nodes):
                 node, parent = order[p], parents[p]

@@ -9,7 +9,7 @@ import math
 import numpy as np
 
 from .._jit import inner, njit
-from ..common.vectors import dot
+from ..common.vectors import assign, dot
 
 SMALLEST = 1e-300  # instead of a word that no topic has
 
@@ -172,7 +172,7 @@ def chib_log_probability(tokens, topics, prior, uniforms, n_burn_in, first):
         _sweep(tokens, topics, prior, states, counts, best, False)
         if np.all(previous == states):
             break
-        previous[:] = states
+        assign(previous, states)
     top = states.copy()
     logs = np.empty(n_samples)
     # The sample at `first` comes from the best states by one sweep in reverse order.

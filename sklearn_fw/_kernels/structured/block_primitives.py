@@ -5,6 +5,7 @@ n_states^2,), of any two points of a block.
 """
 
 from .._jit import njit
+from ..common.vectors import assign
 from . import parts as pt
 from .blocks import values_of_block
 
@@ -42,7 +43,7 @@ def apply_direction(parts, i, nodes, tables, scratch):
             scratch.delta[t, k] = nodes[t, k]
             if nodes[t, k] != 0.0:
                 scratch.active[t // nodes_per_row] = True
-    scratch.delta_tables[:] = tables
+    assign(scratch.delta_tables, tables)
     return pt.apply_adjoint(parts, i, scratch)
 
 

@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .._jit import inlined, inner, njit
+from ..common.vectors import assign
 from . import block_rules as br
 from . import parts as pt
 
@@ -141,7 +142,7 @@ def check_answer(parts, w, i, scratch, counts):
     if value >= true_value - 1e-12 * max(1.0, abs(true_value)):
         return value
     counts[br.WORSE] += 1
-    scratch.labels[: stop - start] = parts.truth[start:stop]
+    assign(scratch.labels, parts.truth[start:stop])
     return true_value
 
 
@@ -190,11 +191,11 @@ def _step_by_vertices(parts, dual, vertices, rules, i, slot, value, current, scr
     answer, away_labels = scratch.oracle.labels, scratch.away_labels
     if slot >= 0:
         value = values[slot]
-        answer[: stop - start] = vertices.labels[start:stop, slot]
+        assign(answer, vertices.labels[start:stop, slot])
     else:
         slot = _insert_answer(parts, vertices, i, value, rules, answer, values, counts)
     away, n_active = br.away_vertex(vertices.alpha[i], values, vertices.size[i])
-    away_labels[: stop - start] = vertices.labels[start:stop, away]
+    assign(away_labels, vertices.labels[start:stop, away])
     slope_fw, slope_away = p * (value - current), p * (current - values[away])
 
     chosen, gamma, maximum, best_gain, built = -1, 0.0, 0.0, 0.0, -1
@@ -288,7 +289,7 @@ def sweep(parts, marginals, w, loss_weight, first, last, scratch, hinge, current
             zero_one_cost = loss_weight * parts.zero_one_cost
             value = pt.block_argmax(parts.exhaustive, parts, w, i, zero_one_cost, scratch)
             hinge[i] = value - true_value
-            labels[start:stop] = scratch.labels[: stop - start]
+            assign(labels[start:stop], scratch.labels[: stop - start])
 
 
 @njit

@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .._jit import inlined, inner
-from ..common.vectors import dot
+from ..common.vectors import assign, dot
 from ..graphs.tree import enumerate_argmax, tree_argmax, tree_runner_up
 from .block_rules import AWAY, FW, PAIRWISE
 from .edge_mix import add_mixed_pair, mix_tables
@@ -258,7 +258,7 @@ def block_argmax(exhaustive, parts, w, i, zero_one_cost, scratch):
         loss = tree_runner_up(scores, edges, edge_table, tables, labels, scratch.messages)
     if loss < zero_one_cost:
         return value - loss + zero_one_cost
-    labels[:] = truth
+    assign(labels, truth)
     return value
 
 

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .._jit import inlined, inner, njit
-from ..common.vectors import dot
+from ..common.vectors import assign, dot
 from ..graphs.sum_product import Beliefs, Weights, _downward, _fill_weights, _upward
 from ..graphs.tree import is_chain
 from . import parts as pt
@@ -118,7 +118,7 @@ def _backward(n_nodes, edge_table, sums):
     belief, message, node = sums.beliefs.belief, sums.message, sums.node
     gain, reach = sums.line[0], sums.line[1]
     n_states = node.shape[1]
-    node[n_nodes - 1, :] = belief[n_nodes - 1]
+    assign(node[n_nodes - 1], belief[n_nodes - 1])
     sums.pairs[:] = 0.0
     for t in range(n_nodes - 2, -1, -1):
         table, pairs = sums.turned[edge_table[t]], sums.pairs[edge_table[t]]
@@ -171,7 +171,9 @@ def _forest_sums(mix, first, scores, edges, edge_table, tables, inverse, sums):
     n_edges = len(edges)
     own = np.empty((n_edges, n_states, n_states))
     for e in range(n_edges):
-        own[e] = tables[edge_table[e]] * inverse
+        for j in range(n_states):
+            for k in range(n_states):
+                own[e, j, k] = tables[edge_table[e], j, k] * inverse
     numbers = np.arange(n_edges)
     weights = Weights(numbers, np.empty_like(own), np.empty(n_edges))
     _fill_weights(own, numbers, weights)

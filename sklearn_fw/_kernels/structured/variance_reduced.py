@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .._jit import inner, njit
-from ..common.vectors import dot, smoothed_max
+from ..common.vectors import assign, dot, smoothed_max
 from ..graphs.tree import tree_departures
 from . import parts as pt
 from .smoothed import direction_to, fill_tables, gibbs
@@ -73,8 +73,6 @@ def _mix_best(parts, w, i, smoother, scratch, point):
     pt.block_scores(parts, w, i, 1.0, oracle)
     start, stop = parts.node_start[i], parts.node_start[i + 1]
     true_value = pt.true_value(parts, w, i, oracle)
-    edges = parts.edges[parts.edge_start[i] : parts.edge_stop[i]]
-    edge_table, tables = pt.tables_of(parts.mix, parts, w, i, oracle)
     labels = oracle.labels[: stop - start]
     top = pt.block_argmax(parts.exhaustive, parts, w, i, 0.0, oracle)
     point.node[: stop - start] = 0.0
@@ -86,7 +84,7 @@ def _mix_best(parts, w, i, smoother, scratch, point):
         lacks, weights = np.empty(n_best), np.empty(n_best)
         found = np.empty((n_best, labels.size), np.int32)
         found[0] = labels
-        n = tree_departures(edges, edge_table, tables, oracle.messages, mu, lacks, found)
+        n = _departures(parts, w, i, oracle, mu, lacks, found)
         smoothed = top + smoothed_max(-lacks[:n], mu, weights[:n])
         cut = n == n_best and weights[n - 1] > 0.0
         if not cut or 2 * n_best > smoother.limit:
@@ -98,6 +96,13 @@ def _mix_best(parts, w, i, smoother, scratch, point):
         if weights[m] > 0.0:
             loss += _put_labels(parts, i, found[m], weights[m], point)
     return smoothed - true_value, top - true_value, loss, cut, n_calls
+
+
+@inner
+def _departures(parts, w, i, oracle, limit, losses, labels):
+    edges = parts.edges[parts.edge_start[i] : parts.edge_stop[i]]
+    edge_table, tables = pt.tables_of(parts.mix, parts, w, i, oracle)
+    return tree_departures(edges, edge_table, tables, oracle.messages, limit, losses, labels)
 
 
 @inner
@@ -128,8 +133,9 @@ def smooth_pass(parts, marginals, w, smoother, first, last, scratch, sums, point
         true_value = pt.true_value(parts, w, i, scratch.oracle)
         if sums is not None and smoother.exact:
             top = pt.block_argmax(parts.exhaustive, parts, w, i, 0.0, scratch.oracle) - true_value
-        marginals.nodes[start:stop] = point.node[: stop - start]
-        marginals.tables[i] = point.table
+        for t in range(stop - start):
+            assign(marginals.nodes[start + t], point.node[t])
+        assign(marginals.tables[i], point.table)
         marginals.loss[i] = parts.weight[i] * loss
         expected = pt.current_value(parts, marginals, w, i, scratch.oracle) - true_value
         out[0, i], out[1, i], out[2, i], out[3, i] = smoothed, top, cut, expected
