@@ -15,7 +15,7 @@ from sklearn.preprocessing import scale
 
 from sklearn_fw import AsagaClassifier, AsagaRegressor, KernelStudentTDensity
 from sklearn_fw.linear_model import AveragedSubgradientClassifier
-from sklearn_fw.linear_model._collections import Block, Plan
+from sklearn_fw.linear_model._collections import TableBlock, Plan
 from sklearn_fw.linear_model._linear import Units
 from sklearn_fw.losses import SquaredError
 from sklearn_fw.optim import Asaga
@@ -229,7 +229,7 @@ REFUSED = {
     ),
     "solver='newton', 'newton_cg'": (AsagaClassifier(solver="sdca"), None, None),
     "a finite C": (AsagaClassifier(C=np.inf), None, None),
-    "X is a Dask collection, which AsagaClassifier": (AveragedSubgradientClassifier(), None, None),
+    "X is a Dask collection, which fit of AsagaClassifier": (AveragedSubgradientClassifier(), None, None),
 }  # fmt: skip
 
 
@@ -255,7 +255,7 @@ def test_other_estimators_and_unlike_containers(arrays):
         AsagaClassifier().fit(X, blocks(arrays, np.zeros(569)))
     with pytest.raises(ValueError, match=r"block \d of the collection: y is sparse: pass y.map_bl"):
         AsagaRegressor().fit(X, blocks(arrays, sp.csr_array(np.ones((569, 1)))))
-    with pytest.raises(ValueError, match="X must have rows and columns, got 1 dimensions"):
+    with pytest.raises(ValueError, match="X must be a Dask array of rows and columns"):
         AsagaClassifier().fit(target, target)
     X = X.compute()  # then targets come into memory, too
     coef = AsagaClassifier().fit(X, target).coef_
@@ -303,7 +303,7 @@ def test_a_worker_that_is_killed_changes_nothing(extra, arrays):
 
 def test_a_block_on_disk_has_its_rows_once(arrays):
     X, y = several_targets()
-    block = Block(0, X, y, None, is_numeric=True)
+    block = TableBlock(0, X, y, None, is_numeric=True)
     size = len(pickle.dumps(block))
     ridge = ElasticNet(l1_ratio=0.0).bind(10)
     units = Units.about(X.mean(axis=0), X.var(axis=0), np.zeros(3))
