@@ -71,7 +71,7 @@ LINES_OF_CODE = {
     "optim": 6290,
     "model_selection": 455,
     "random_fields": 3278,
-    "structured": 9236,
+    "structured": 9239,
     "surrogates": 892,
     "linear_model": 1578,
     "density": 1349,

@@ -39,6 +39,11 @@ class SampleBlock(Block):
         self.weight, kept = weight[used], np.flatnonzero(used)
         self.X, self.y = (X, y) if used.all() else (take(X, kept), take(y, kept))
 
+    def __sizeof__(self):  # what Dask moves to disk, or does not
+        from dask.sizeof import sizeof
+
+        return object.__sizeof__(self) + sizeof(self.X) + sizeof(self.y)
+
     def __str__(self):
         return f"block {self.number} of the collection"
 
