@@ -9,7 +9,7 @@ ORDER = [
     "plot_custom_solver",
     "plot_stereo", "plot_inpainting", "plot_certified_marginals", "plot_learned_table",
     "plot_parity_checks",
-    "plot_certified_gap", "plot_group_lasso", "plot_badly_scaled",
+    "plot_certified_gap", "plot_group_lasso", "plot_badly_scaled", "plot_cluster",
     "plot_colocalization", "plot_matrix_completion", "plot_minimum_cut", "plot_frank_wolfe_paths",
     "plot_relative_novelty", "plot_density_contours", "plot_mislabelled_digits", "plot_fantasy",
     "plot_topics", "plot_docstrings",
