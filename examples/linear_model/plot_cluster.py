@@ -34,6 +34,7 @@ def draw(history):
     gaps = np.maximum(history["dual_gap"], 1e-16)
     ax.semilogy(history["n_rounds"], gaps, "o-", label="dual gap")
     ax.set(xlabel="rounds", ylabel="certified distance to the optimum")
+    ax.xaxis.get_major_locator().set_params(integer=True)
     ax.legend()
 
 
