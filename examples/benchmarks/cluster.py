@@ -5,7 +5,6 @@ import itertools
 import logging
 import os
 import signal
-import tempfile
 import time
 
 import numpy as np
@@ -56,33 +55,41 @@ def cuts_of(n_rows, n_blocks):
 def table(client, name, quick):
     """Dask arrays of rows and labels that the workers hold, and the strength of the ridge."""
     import dask
-    import dask.array as da
+    import distributed
 
     if name == "generator":
-        size = (2_000 if quick else MADE_ROWS) // MADE_BLOCKS
-        made = [dask.delayed(made_rows, nout=2)(seed, size) for seed in range(MADE_BLOCKS)]
-        sizes = [size] * MADE_BLOCKS
-        n_columns = 1000
+        X, y = generated(quick)
     else:
         X, y = make_data(name, quick)
-        cuts, n_columns = cuts_of(X.shape[0], N_BLOCKS), X.shape[1]
-        sizes = np.diff(cuts).tolist()
+        cuts = cuts_of(X.shape[0], N_BLOCKS)
         keep = dask.delayed(lambda X, y: (X, y), nout=2)
         made = [
             keep(*client.scatter([X[first:last], y[first:last]]))
             for first, last in itertools.pairwise(cuts)
         ]
-    X = da.concatenate([
-        da.from_delayed(pair[0], (size, n_columns), float) for pair, size in zip(made, sizes)
-    ])  # fmt: skip
-    y = da.concatenate([
-        da.from_delayed(pair[1], (size,), float) for pair, size in zip(made, sizes)
-    ])  # fmt: skip
+        X, y = arrays_of(made, np.diff(cuts).tolist(), X.shape[1])
     X, y = client.persist([X, y])
-    from distributed import wait
+    distributed.wait([X, y])
+    return X, y, 1.0 / X.shape[0]
 
-    wait([X, y])
-    return X, y, 1.0 / sum(sizes)
+
+def arrays_of(made, sizes, n_columns):
+    """Dask arrays of delayed pairs of rows and labels."""
+    import dask.array as da
+
+    pairs = list(zip(made, sizes, strict=True))
+    X = [da.from_delayed(pair[0], (size, n_columns), float) for pair, size in pairs]
+    y = [da.from_delayed(pair[1], (size,), float) for pair, size in pairs]
+    return da.concatenate(X), da.concatenate(y)
+
+
+def generated(quick):
+    """Dask arrays of the generator, which workers make when they are asked for."""
+    import dask
+
+    size = (2_000 if quick else MADE_ROWS) // MADE_BLOCKS
+    made = [dask.delayed(made_rows, nout=2)(seed, size) for seed in range(MADE_BLOCKS)]
+    return arrays_of(made, [size] * MADE_BLOCKS, 1000)
 
 
 def made_rows(seed, n_rows, n_columns=1000, draws=30):
@@ -402,17 +409,9 @@ class KillLater(logging.Handler):
 
 def fit_killed(kill, quick):
     logger = logging.getLogger("sklearn_fw")
-    with cluster(4) as client, tempfile.TemporaryDirectory():
-        import dask
-        import dask.array as da
-
-        size = (2_000 if quick else MADE_ROWS) // MADE_BLOCKS
-        made = [dask.delayed(made_rows, nout=2)(seed, size) for seed in range(MADE_BLOCKS)]
-        X = da.concatenate([da.from_delayed(m[0], (size, 1000), float) for m in made])
-        y = da.concatenate([da.from_delayed(m[1], (size,), float) for m in made])
-        model = AsagaClassifier(
-            fit_intercept=False, C=1e6 / (size * MADE_BLOCKS), tol=1e-8, verbose=1
-        )
+    with cluster(4) as client:
+        X, y = generated(quick)
+        model = AsagaClassifier(fit_intercept=False, C=1e6 / X.shape[0], tol=1e-8, verbose=1)
         handler = KillLater(next(iter(client.run(os.getpid).values())), 5 if kill else -1)
         logger.addHandler(handler)
         start = time.perf_counter()

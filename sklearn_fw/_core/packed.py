@@ -1,6 +1,6 @@
 """Ragged samples kept in one buffer."""
 
-from itertools import pairwise
+from itertools import chain, pairwise
 
 import numpy as np
 import scipy.sparse as sp
@@ -295,13 +295,17 @@ def take(items, index):
     return items[index] if isinstance(items, Packed) else _safe_indexing(items, index)
 
 
-def joined(first, second):
-    """Two containers of samples as one."""
-    if sp.issparse(first) or sp.issparse(second):
-        return sp.vstack([first, second], format="csr")
-    if all(isinstance(items, np.ndarray) and items.dtype != object for items in (first, second)):
-        return np.concatenate([first, second])
-    return [*first, *second]
+def joined(*containers):
+    """Some containers of samples as one."""
+    if any(map(sp.issparse, containers)):
+        return sp.vstack(containers, format="csr")
+    if hasattr(containers[0], "iloc"):
+        import pandas as pd
+
+        return pd.concat(containers)
+    if all(isinstance(items, np.ndarray) and items.dtype != object for items in containers):
+        return np.concatenate(containers)
+    return list(chain.from_iterable(containers))
 
 
 def padded(rows, width, fill):

@@ -1,7 +1,6 @@
 """Structured SVMs on collections of Dask: samples stay where they are."""
 
 from collections import Counter
-from functools import reduce
 
 import numpy as np
 import scipy.sparse as sp
@@ -12,7 +11,7 @@ from .._core.blocks import Block, delayed_blocks
 from .._core.packed import joined, length_of, take
 from ..optim import make_parts
 from ._models._black_box import view_of
-from ._models._ragged import are_empty, check_some, observed
+from ._models._ragged import are_empty, as_labels, check_some, observed
 from ._problems._parted import PartedProblem, SamplePart
 from ._solvers import check_sums, suitable_solver, with_bounds_of
 from ._surrogates import resolve_surrogate
@@ -90,19 +89,14 @@ def is_table(values):
 
 def labels_in(output):
     """Labels of the nodes of an output; none where it holds something else."""
-    values = observed(output if isinstance(output, np.ma.MaskedArray) else np.asarray(output))
+    if isinstance(output, dict):
+        output = list(output.values())
+    try:
+        values = observed(as_labels(output))
+    except ValueError:  # each kind of nodes has labels of its own
+        return [label for own in output for label in labels_in(own)]
     labels = values.ravel().tolist()
     return labels if all(label.__hash__ for label in labels) else []
-
-
-def together(containers):
-    """Samples of some blocks as one container."""
-    first = containers[0]
-    if hasattr(first, "iloc"):
-        import pandas as pd
-
-        return pd.concat(containers)
-    return reduce(joined, containers)
 
 
 def problem_of(svm, X, y, sample_weight):
@@ -121,7 +115,7 @@ def problem_of(svm, X, y, sample_weight):
     if any(check.is_named(value, "balanced") for value in given):
         counts = sum(blocks.each("counts"), Counter())
     try:
-        X, y, weight = svm._training_set(*map(together, zip(*sketches)), counts=counts)
+        X, y, weight = svm._training_set(*map(joined, *sketches), counts=counts)
         svm._set_up(X, y, weight)
     except (TypeError, ValueError) as error:
         raise type(error)(f"in samples of all blocks, looked at first: {error}") from None

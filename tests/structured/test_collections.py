@@ -33,6 +33,13 @@ def iris():
     return scale(X), np.array(["a", "b", "c"])[y]
 
 
+def kinds():
+    """Graphs of two kinds of nodes, of one node and of two, with labels of their own."""
+    X, y = sequences()
+    X = [({"first": x[:1], "other": x[:2, :3]}, np.array([[0, 1], [1, 2]])) for x in X]
+    return X, [{"first": labels[:1], "other": labels[:2]} for labels in y]
+
+
 class Signs(StructuredModel):
     """A black box: the sign of a row."""
 
@@ -66,6 +73,7 @@ FITS = {
     "units and C": (sequences, StructuredSVM(random_state=0), {}),
     "classes": (iris, StructuredSVM(C=1.0), {}),
     "sparse": (lambda: (sp.csr_array(iris()[0]), iris()[1]), StructuredSVM(C=1.0), {}),
+    "kinds of nodes": (kinds, StructuredSVM(C=0.5), {}),
     "black box": (signs, StructuredSVM(Signs(), C=1.0), {}),
 }
 
@@ -100,7 +108,7 @@ def test_blocks_give_the_fit_of_one_process(dask, name, cuts):
     found, X, cuts = compare(dask, name, cuts)
     own = [part for block in found.predict(blocks(dask, X, cuts)[:1]) for part in block.compute()]
     for a, b in zip(own, found.predict(X[: cuts[1]]), strict=True):
-        np.testing.assert_array_equal(a, b)
+        np.testing.assert_equal(a, b)
 
 
 @pytest.mark.parametrize("name", ["hinge", "likelihood"])

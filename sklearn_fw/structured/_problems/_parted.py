@@ -78,9 +78,8 @@ class PartedProblem(Problem):
             )
 
     def ask(self, w):
-        hinge, u, loss = self._sum("plane", w)
-        plane = u / (self.total * self.lam), loss / self.total
-        return hinge / self.total, Sweep(np.array([hinge / self.total]), None, plane)
+        hinge, u, loss = (term / self.total for term in self._sum("plane", w))
+        return hinge, Sweep(np.array([hinge]), None, (u / self.lam, loss))
 
     def _sum(self, method, *args):
         *sums, counts, n_unbounded = self.parts.sum(method, *args)
@@ -103,9 +102,9 @@ class PartedProblem(Problem):
         self.w[:] = self.clip(self.v)
 
     def smoothed_sweep(self, w, temperature, loss_weight=1.0, mean=False):
-        value, total = self._sum("smoothed", w, temperature, loss_weight)
-        values = np.array([value / self.total])
-        return SmoothedSweep(values, np.empty(1), np.empty(1), total / self.total)
+        terms = self._sum("smoothed", w, temperature, loss_weight)
+        value, total = (term / self.total for term in terms)
+        return SmoothedSweep(np.array([value]), np.empty(1), np.empty(1), total)
 
     def dual_coef(self):
         return None
