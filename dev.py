@@ -5,7 +5,8 @@
   test-extras   run the tests that need an extra, with all extras; none of them may skip
   test-plain    run the quick tests as plain Python, without the compiler
   lint          check format, style, words and docstrings; lint --fix repairs what it can
-  wheel         build wheel and sdist, install the wheel into an empty environment, check its types
+  wheel         build wheel and sdist, and use the wheel in an empty environment; with --kernels,
+                add all compiled kernels for this version of Python to the wheel
   docs          build the documentation and its gallery into docs/_build/html
   fuzz [N]      call everything with corrupted arguments, N times; repeat one with --case SEED:INDEX
   bench NAME    run examples/benchmarks/NAME.py; without a name, list them
@@ -21,6 +22,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tempfile
 import zipfile
 from pathlib import Path
 
@@ -185,8 +187,31 @@ def wheel(args):
         "client": [python, client],
     }
     failed = [name for name, step in steps.items() if call(*step, folder=dist)]
+    if not failed and not with_kernels(tools, python, dist, "--kernels" in args):
+        failed = ["compiled kernels"]
     say(f"the wheel failed: {', '.join(failed)}" if failed else f"{built.name} works")
     return bool(failed)
+
+
+def with_kernels(tools, python, dist, every):
+    """Whether the wheel, built again with compiled kernels, compiles nothing in a first fit.
+
+    Kernels of other versions of Python stay in the folder, so that one wheel carries them all.
+    """
+    kernels, few = ROOT / "build" / "kernels", ["AsagaClassifier", "KernelStudentTDensity"]
+    compiling = [python, "-m", "sklearn_fw", "precompile"]
+    collected = call(
+        *compiling, *([] if every else few), folder=dist, SKLEARN_FW_COLLECT_KERNELS=str(kernels)
+    )
+    if collected or call(
+        tools, "-m", "build", "--wheel", "--outdir", dist, SKLEARN_FW_KERNELS=str(kernels)
+    ):
+        return False
+    (built,) = dist.glob("*.whl")
+    with tempfile.TemporaryDirectory() as empty:
+        call(python, *PIP, "install", "--force-reinstall", "--no-deps", built)
+        status = call(*compiling, *few, folder=dist, NUMBA_CACHE_DIR=empty)
+        return status == 0 and not [*Path(empty).rglob("*.nbc")]
 
 
 def contents(wheel):

@@ -1,11 +1,14 @@
 """Build hook of the wheel: type stubs, made from signatures and the types in docstrings.
 
+The environment variable SKLEARN_FW_KERNELS names a folder of compiled kernels that goes in, too.
+
 The source of types is the docstring, which the tests compare with signatures and fitted attributes.
 Only modules are parsed: an isolated build has neither numpy nor numba. What a docstring describes
 in words ("estimator", "various") becomes `Any`.
 """
 
 import ast
+import os
 import re
 import tempfile
 from pathlib import Path
@@ -327,6 +330,8 @@ class CustomBuildHook(BuildHookInterface):
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text, encoding="utf-8")
             build_data["force_include"][str(path)] = name
+        if folder := os.environ.get("SKLEARN_FW_KERNELS"):
+            build_data["force_include"][folder] = "sklearn_fw/_kernels/compiled"
 
     def finalize(self, version, build_data, artifact_path):
         if version != "editable":

@@ -1,4 +1,8 @@
-"""Words written with digit images, read with and without structure: ``python -m sklearn_fw``."""
+"""Words written with digit images, read with and without structure: ``python -m sklearn_fw``.
+
+``python -m sklearn_fw precompile`` compiles kernels ahead of first fits, in an image of a container
+for example.
+"""
 
 import argparse
 import importlib.util
@@ -9,14 +13,19 @@ from pathlib import Path
 
 from . import __version__, _demo
 from ._core.callbacks import HAS_CALLBACKS
+from ._precompile import precompile
 from .datasets import make_digit_words
 
 FIGURE = "sklearn_fw_demo.png"
 
 
 def main(arguments=None):
-    """Tune, train, report and draw."""
+    """Tune, train, report and draw; or compile."""
     options = parse(arguments)
+    if options.command == "precompile":
+        for line in precompile(options.names):
+            print(line, flush=True)
+        return
     logging.basicConfig(level=logging.INFO, format="%(message)s")
     words = make_digit_words(n_valid=600)
     print(
@@ -49,9 +58,13 @@ def main(arguments=None):
 def parse(arguments):
     """Options of the command line; a figure that cannot be written is an error at once."""
     parser = argparse.ArgumentParser(prog="python -m sklearn_fw", description=__doc__)
+    parser.add_argument("command", nargs="?", choices=["demo", "precompile"], default="demo")
+    parser.add_argument("names", nargs="*", help="public names to compile for; all by default")
     parser.add_argument("--version", action="version", version=f"sklearn_fw {__version__}")
     parser.add_argument("--output", help=f"figure to write; {FIGURE} when not given")
     options = parser.parse_args(arguments)
+    if options.command == "precompile":
+        return options
     if has("matplotlib"):
         options.output = Path(FIGURE if options.output is None else options.output)
         if not os.access(folder := options.output.absolute().parent, os.W_OK):

@@ -43,6 +43,7 @@ SUBPACKAGES = [
     "displays",
     "utils",
     "_demo",
+    "_precompile",
     "__main__",
 ]
 
@@ -60,8 +61,8 @@ PRIVATE_METHODS = {"_validate_params", "_parameter_constraints", "_validate_data
 
 # Lines of code of each subpackage, which may only fall: a commit that raises one says why.
 LINES_OF_CODE = {
-    "sklearn_fw": 165,
-    "_kernels": 6956,
+    "sklearn_fw": 209,
+    "_kernels": 6999,
     "_core": 2010,
     "losses": 388,
     "task_losses": 660,

@@ -17,7 +17,9 @@ EXAMPLES = sorted((ROOT / "examples").glob("*/plot_*.py"))
 def test_example_runs(path):
     if path.stem == "plot_certified_gap" and LogisticRegression().penalty != "deprecated":
         pytest.skip("before scikit-learn 1.8 l1_ratio of LogisticRegression needs penalty, too")
-    if path.stem == "plot_cluster":  # the documentation, which is built with this extra, runs it, too
+    if (
+        path.stem == "plot_cluster"
+    ):  # the documentation, which is built with this extra, runs it, too
         pytest.importorskip("distributed", reason="needs the extra 'distributed'")
     plt = pytest.importorskip("matplotlib.pyplot", reason="needs the extra 'plot'")
     try:

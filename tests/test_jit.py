@@ -155,6 +155,36 @@ def test_damaged_files_are_made_anew(tmp_path, kind, damage):
     assert {path: path.stat().st_size for path in files} == sizes
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("change", ["", "another kernel", "another processor"])
+def test_kernels_of_a_release_are_loaded_where_they_fit(tmp_path, change):
+    installation = Installation(tmp_path, writable=True)
+    carried = installation.kernels / "compiled"
+    expected, err = installation.run(SKLEARN_FW_COLLECT_KERNELS=str(carried))
+    assert err.strip() == _cache.ANNOUNCEMENT
+    assert len(list(carried.glob("*.nbc"))) == 2
+    assert not installation.cache.exists() or not list(installation.cache.glob("*.nbc"))
+    if change == "another kernel":  # a kernel that others call may stand in any file
+        (installation.kernels / "other.py").write_text("# changed")
+    code = "from sklearn_fw._kernels import _cache\n"
+    if change == "another processor":
+        code += "_cache.FEATURES = ['vector units of 2048 bits']\n"
+    out, err = installation.run(code + CALLS)
+    assert out == expected
+    assert err.strip() == (_cache.ANNOUNCEMENT if change else "")
+    assert len(list(installation.cache.glob("*.nbc"))) == (2 if change else 0)
+
+
+@pytest.mark.slow
+def test_damaged_kernels_of_a_release_are_compiled(tmp_path):
+    installation = Installation(tmp_path, writable=True)
+    carried = installation.kernels / "compiled"
+    expected, _ = installation.run(SKLEARN_FW_COLLECT_KERNELS=str(carried))
+    for path in carried.glob("*.nbc"):
+        path.write_bytes(b"\x80\x05nonsense")
+    assert installation.run() == (expected, _cache.ANNOUNCEMENT + "\n")
+
+
 def test_full_disk_ends_no_fit(monkeypatch):
     @njit
     def add(x, y):

@@ -94,6 +94,19 @@ def test_a_folder_that_is_not_there_is_refused(small, tmp_path, capsys):
     assert "nowhere is not a folder that can be written to" in capsys.readouterr().err
 
 
+def test_examples_of_named_classes_run(capsys):
+    command.main(["precompile", "Saga", "MulticlassModel"])
+    said = capsys.readouterr().out.splitlines()
+    assert [re.sub(r"[\d.]+ s", "", line) for line in said] == [
+        "Saga: ", "MulticlassModel: ", "compiled or loaded in ",
+    ]  # fmt: skip
+
+
+def test_names_that_are_not_there_are_refused():
+    with pytest.raises(SystemExit, match="sklearn_fw has no public Nothing"):
+        command.main(["precompile", "Nothing", "Saga"])
+
+
 def test_tuning_takes_the_best_on_validation_words():
     words = make_digit_words(60, 60, n_valid=60)
     tuned = _demo.tune(_demo.make_single, words, (1e-6, 0.01))

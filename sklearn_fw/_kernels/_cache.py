@@ -1,8 +1,10 @@
 """Where compiled kernels are kept, and what a user hears when that does not go well."""
 
 import functools
+import hashlib
 import logging
 import os
+import platform
 import stat
 import tempfile
 import threading
@@ -11,7 +13,15 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import numba
+from llvmlite.binding import get_host_cpu_features
+from numba.core.caching import IndexDataCacheFile
 
+KERNELS = Path(__file__).parent
+# Intel and AMD have made processors of this level since 2015; for others there is one level.
+LEVEL, FEATURES = "generic", ()
+if platform.machine().lower() in ("x86_64", "amd64"):
+    LEVEL = "x86-64-v3"
+    FEATURES = "avx avx2 bmi bmi2 cx16 f16c fma lzcnt movbe popcnt sse4.1 sse4.2 ssse3".split()
 ANNOUNCEMENT = "compiling kernels for this call, once per installation: up to a minute"
 NOT_KEPT = (
     "kernels are compiled again in each process, which takes up to half a minute: nothing can be "
@@ -40,6 +50,60 @@ def _once(text):
     return new
 
 
+class Portable:
+    """Compiled kernels of a release, for all processors of a level.
+
+    numba's own cache is for one processor and trusts time stamps of files. Here the content of all
+    kernels counts: a kernel of another version is never loaded.
+
+    Parameters
+    ----------
+    collected : path or None
+        Folder to which this process adds what it compiles. Without it kernels are loaded from the
+        folder that a wheel has and a checkout lacks.
+    """
+
+    def __init__(self, collected=None):
+        self.collects = bool(collected)
+        self.folder = Path(collected) if collected else KERNELS / "compiled"
+        if self.collects:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            numba.config.CPU_NAME, numba.config.CPU_FEATURES = LEVEL, ""
+
+    @functools.cached_property
+    def _content(self):
+        """Hash of all kernels, or None where no kernel can be loaded."""
+        if not self.folder.is_dir() or not all(map(get_host_cpu_features().get, FEATURES)):
+            return None
+        digest = hashlib.sha256()
+        for path in sorted(KERNELS.rglob("*.py")):
+            digest.update(path.read_bytes())
+        return digest.hexdigest()
+
+    def _entry(self, cache, signature, codegen):
+        """File of a kernel, and the key of its signature without the name of the processor."""
+        name = f"{cache._py_func.__module__}.{cache._impl.filename_base}"
+        signature, (triple, *_), code = cache._index_key(signature, codegen)
+        return IndexDataCacheFile(str(self.folder), name, self._content), (signature, triple, code)
+
+    def load(self, cache, signature, context):
+        """Return a kernel, or None."""
+        if self._content is None or not hasattr(cache, "_impl"):
+            return None
+        file, key = self._entry(cache, signature, context.codegen())
+        found = file.load(key)
+        return found and cache._impl.rebuild(context, found)
+
+    def save(self, cache, signature, compiled):
+        """Add a kernel."""
+        if cache._impl.check_cachable(compiled):
+            file, key = self._entry(cache, signature, compiled.codegen)
+            file.save(key, cache._impl.reduce(compiled))
+
+
+portable = Portable(os.environ.get("SKLEARN_FW_COLLECT_KERNELS"))
+
+
 class WatchedCache:
     """The disk cache of one kernel; a miss is announced, and a fault of the disk ends no fit.
 
@@ -63,7 +127,8 @@ class WatchedCache:
     def load_overload(self, signature, context):
         """Return the kernel compiled for a signature, or None."""
         try:
-            found = self._cache.load_overload(signature, context)
+            own = not portable.collects and self._cache.load_overload(signature, context)
+            found = own or portable.load(self._cache, signature, context)
         except Exception:  # reading back a damaged file can raise almost anything
             found = None
             self._drop()
@@ -78,7 +143,10 @@ class WatchedCache:
     def save_overload(self, signature, compiled):
         """Keep what was compiled."""
         try:
-            self._cache.save_overload(signature, compiled)
+            if portable.collects:
+                portable.save(self._cache, signature, compiled)
+            else:
+                self._cache.save_overload(signature, compiled)
         except OSError as error:  # a full disk, or a folder that is gone
             _warn(NOT_WRITTEN.format(error=error))
 
