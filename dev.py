@@ -5,8 +5,8 @@
   test-extras   run the tests that need an extra, with all extras; none of them may skip
   test-plain    run the quick tests as plain Python, without the compiler
   lint          check format, style, words and docstrings; lint --fix repairs what it can
-  wheel         build wheel and sdist, and use the wheel in an empty environment; with --kernels,
-                add all compiled kernels for this version of Python to the wheel
+  wheel         build wheel and sdist, and use the wheel in an empty environment; then another wheel
+                with two estimators' compiled kernels, or with all of them: wheel --kernels
   docs          build the documentation and its gallery into docs/_build/html
   fuzz [N]      call everything with corrupted arguments, N times; repeat one with --case SEED:INDEX
   bench NAME    run examples/benchmarks/NAME.py; without a name, list them
@@ -194,23 +194,21 @@ def wheel(args):
 
 
 def with_kernels(tools, python, dist, every):
-    """Whether the wheel, built again with compiled kernels, compiles nothing in a first fit.
-
-    Kernels of other versions of Python stay in the folder, so that one wheel carries them all.
-    """
-    kernels, few = ROOT / "build" / "kernels", ["AsagaClassifier", "KernelStudentTDensity"]
+    """Whether a second wheel, with compiled kernels, compiles nothing in a first fit."""
+    few = ["AsagaClassifier", "KernelStudentTDensity"]
     compiling = [python, "-m", "sklearn_fw", "precompile"]
-    collected = call(
-        *compiling, *([] if every else few), folder=dist, SKLEARN_FW_COLLECT_KERNELS=str(kernels)
-    )
-    if collected or call(
-        tools, "-m", "build", "--wheel", "--outdir", dist, SKLEARN_FW_KERNELS=str(kernels)
+    building = [tools, "-m", "build", "--wheel", ROOT, "--outdir", dist / "kernels"]
+    kernels = ROOT / "build" / "kernels"
+    shutil.rmtree(kernels, ignore_errors=True)
+    collected = {"SKLEARN_FW_COLLECT_KERNELS": str(kernels)}
+    if call(*compiling, *([] if every else few), folder=dist, **collected) or call(
+        *building, SKLEARN_FW_KERNELS=str(kernels)
     ):
         return False
-    (built,) = dist.glob("*.whl")
+    (built,) = dist.glob("kernels/*.whl")
     with tempfile.TemporaryDirectory() as empty:
-        call(python, *PIP, "install", "--force-reinstall", "--no-deps", built)
-        status = call(*compiling, *few, folder=dist, NUMBA_CACHE_DIR=empty)
+        status = call(python, *PIP, "install", "--force-reinstall", "--no-deps", built)
+        status = status or call(*compiling, *few, folder=dist, NUMBA_CACHE_DIR=empty)
         return status == 0 and not [*Path(empty).rglob("*.nbc")]
 
 

@@ -1,6 +1,7 @@
 """Build hook of the wheel: type stubs, made from signatures and the types in docstrings.
 
-The environment variable SKLEARN_FW_KERNELS names a folder of compiled kernels that goes in, too.
+The environment variable SKLEARN_FW_KERNELS names a folder of compiled kernels that goes in, too. Such
+a wheel is for one version of Python and one kind of machine; elsewhere pip takes the wheel for all.
 
 The source of types is the docstring, which the tests compare with signatures and fitted attributes.
 Only modules are parsed: an isolated build has neither numpy nor numba. What a docstring describes
@@ -10,6 +11,8 @@ in words ("estimator", "various") becomes `Any`.
 import ast
 import os
 import re
+import sys
+import sysconfig
 import tempfile
 from pathlib import Path
 
@@ -332,6 +335,11 @@ class CustomBuildHook(BuildHookInterface):
             build_data["force_include"][str(path)] = name
         if folder := os.environ.get("SKLEARN_FW_KERNELS"):
             build_data["force_include"][folder] = "sklearn_fw/_kernels/compiled"
+            # The oldest C library that wheels of numba are for.
+            system = sysconfig.get_platform().replace("linux", "manylinux_2_28")
+            python = "cp{}{}".format(*sys.version_info)
+            build_data["tag"] = f"{python}-none-{re.sub('[-.]', '_', system)}"
+            build_data["pure_python"] = False
 
     def finalize(self, version, build_data, artifact_path):
         if version != "editable":

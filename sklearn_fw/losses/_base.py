@@ -190,11 +190,11 @@ class Loss(Parameterized, ABC):
         return total
 
     def _slope_total(self, y, z, shift, weight):
-        """Sum of the weighted slopes at the scores ``z + shift``, and of their absolute values."""
-        slopes = self._ask("derivative", y, z + shift)
-        if weight is not None:
-            slopes = slopes * weight
-        return float(slopes.sum()), float(np.abs(slopes).sum())
+        """Weighted sums of slopes at ``z + shift``, their absolute values and derivatives."""
+        z = z + shift
+        slopes = self._ask("derivative", y, z)
+        values = np.array([slopes, np.abs(slopes), self._curvatures(y, z, slopes)])
+        return (values.sum(axis=1) if weight is None else values @ weight).tolist()
 
     def _conjugates(self, y, s):
         return self._ask("conjugate", y, s)

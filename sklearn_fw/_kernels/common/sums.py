@@ -5,7 +5,7 @@ import math
 import numpy as np
 
 from .._jit import njit
-from .losses import derivative, loss_parts, softmax_loss
+from .losses import bend, derivative, loss_parts, softmax_loss
 from .prox import prox_separable
 
 
@@ -28,15 +28,18 @@ def losses_and_slopes(loss, y, z, shift, weight, slopes):
 
 @njit
 def sum_slopes(loss, y, z, shift, weight):
-    """Sum of the weighted slopes at the scores ``z + shift``, and of their absolute values."""
-    total, size = 0.0, 0.0
+    """Sums of slopes at the scores ``z + shift``, their absolute values and their derivatives.
+
+    All are weighted.
+    """
+    total, size, curvature = 0.0, 0.0, 0.0
     for i in range(z.size):
         slope = derivative(loss, y[i], z[i] + shift)
-        if weight is not None:
-            slope *= weight[i]
-        total += slope
-        size += abs(slope)
-    return total, size
+        factor = 1.0 if weight is None else weight[i]
+        total += factor * slope
+        size += factor * abs(slope)
+        curvature += factor * bend(loss, slope)
+    return total, size, curvature
 
 
 @njit

@@ -317,28 +317,25 @@ class FiniteSum:
         scores += shift
         return scores, intercept + shift
 
-    def best_shift(self, scores):
+    def best_shift(self, scores, guess=0.0):
         """What to add to the intercepts to minimize the objective with w fixed."""
-        return self._find_shift(Shifted(self, scores))
+        return self._find_shift(Shifted(self, scores), guess)
 
-    def _find_shift(self, shifted):
+    def _find_shift(self, shifted, guess=0.0):
         if isinstance(self.loss, MultinomialLogLoss):
             return self._best_shifts(shifted)
         # The slope grows with the shift: from where both signs are known, between these.
-        shift, below, above, reach = 0.0, -np.inf, np.inf, 0.0
-        last = None
+        shift, below, above, reach, before = guess, -np.inf, np.inf, 0.0, np.inf
         for trials in range(SHIFTS):
-            slope, size = shifted.slope(shift)
-            if abs(slope) <= 1e-15 * size:
+            slope, size, curvature = shifted.slope(shift)
+            # Newton's method squares errors: what does not shrink any more is rounding.
+            if abs(slope) <= 1e-13 * size or 0.1 * before < abs(slope) <= 1e-11 * size:
                 return shift
+            before = abs(slope)
             below, above = (below, shift) if slope > 0.0 else (shift, above)
-            curvature = self.stiffness
-            if last is not None and shift != last[0]:
-                curvature = (slope - last[1]) / (shift - last[0])  # secant
-            reach = max(4.0 * reach, abs(slope) / self.stiffness)
-            move = reach if curvature <= 0.0 or trials > SHIFTS // 4 else abs(slope) / curvature
-            last = shift, slope
-            trial = shift - np.sign(slope) * min(move, reach)
+            reach = max(4.0 * reach, 16.0 * before / self.stiffness)
+            newton = curvature > 0.0 and trials <= SHIFTS // 4
+            trial = shift - np.sign(slope) * min(before / curvature if newton else reach, reach)
             if not below < trial < above:
                 trial = 0.5 * (below + above)
                 if trial in (below, above):
@@ -381,7 +378,7 @@ class Shifted:
         return self.problem.loss_sum(self.scores, shift)
 
     def slope(self, shift):
-        """Sum of the slopes of one output, and of their absolute values."""
+        """Sums of the slopes of one output, their absolute values and their derivatives."""
         problem = self.problem
         return problem.loss._slope_total(problem.y, self.scores, shift, problem.weight)
 

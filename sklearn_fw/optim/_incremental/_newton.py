@@ -494,7 +494,7 @@ class NewtonRun(SecondOrderRun):
         for damping in range(first, len(DAMPED)):
             damped = matrix if damping == 0 else matrix + DAMPED[damping] * self.bound
             moved = minimize_model(damped, self.total, coef, self.problem.penalty, self.free)
-            if self._descend(coef, moved - coef):
+            if self._descend(coef, moved - coef, curvature.rows):
                 self.damping = max(damping - 1, 0)
                 break
         self.n_updates += self.problem.active.size
@@ -512,12 +512,15 @@ class NewtonRun(SecondOrderRun):
         largest = self.problem.loss.smoothness * self.problem.weights
         return finite_sum.weighted_products(self.problem, largest)
 
-    def _descend(self, coef, move):
+    def _descend(self, coef, move, curvature):
         problem = self.problem
         penalty = problem.penalty.value(coef)
         slack = 1e-14 * abs(self.value)
         along = problem.scores(move, 0.0)
         slope = float(self.total @ move)
+        shift_to_first_order = -float(curvature @ along) / max(
+            float(curvature.sum()), np.finfo(float).tiny
+        )
         self.length = 1.0
         while self.length > 0.1:
             moved = coef + (move if self.length == 1.0 else self.length * move)
@@ -525,7 +528,7 @@ class NewtonRun(SecondOrderRun):
                 moved = np.clip(moved, problem.penalty.lower, problem.penalty.upper)
             scores, shift = self.scores + self.length * along, 0.0
             if problem.fit_intercept:
-                shift = problem.best_shift(scores)
+                shift = problem.best_shift(scores, self.length * shift_to_first_order)
                 scores += shift
             new = problem.penalty.value(moved)
             value = problem.loss_sum(scores) + new
