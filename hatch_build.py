@@ -1,7 +1,7 @@
 """Build hook of the wheel: type stubs, made from signatures and the types in docstrings.
 
-The environment variable SKLEARN_FW_KERNELS names a folder of compiled kernels that goes in, too. Such
-a wheel is for one version of Python and one kind of machine; elsewhere pip takes the wheel for all.
+The environment variable SKLEARN_FW_KERNELS names a folder of compiled kernels that goes in, too.
+Such a wheel is for one version of Python and one kind of machine; pip takes it there alone.
 
 The source of types is the docstring, which the tests compare with signatures and fitted attributes.
 Only modules are parsed: an isolated build has neither numpy nor numba. What a docstring describes
