@@ -164,7 +164,19 @@ class FiniteSum:
         """Rows that a product takes at once: all, or few where it would convert X to float64."""
         if self.X.dtype == np.float64:
             return [(slice(None), self.X)]
-        return ((part, self.X[part]) for part in self._parts())
+        return self._views
+
+    @cached_property
+    def _views(self):
+        X, parts = self.X, self._parts()
+        if not sp.issparse(X):
+            return [(part, X[part]) for part in parts]
+        views = []
+        for part in parts:  # slices of sparse rows are copies
+            ends = X.indptr[part.start : part.stop + 1]
+            arrays = X.data[ends[0] : ends[-1]], X.indices[ends[0] : ends[-1]], ends - ends[0]
+            views.append((part, type(X)(arrays, shape=(len(ends) - 1, self.n_columns))))
+        return views
 
     def _parts(self, size=None):
         size = size or PART
