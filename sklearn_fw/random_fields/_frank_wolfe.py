@@ -45,7 +45,7 @@ class BarrierFrankWolfe(Parameterized):
         Contraction at the start: in (0, 1/4] if adaptive, in (0, 1) if fixed.
     local_search : {"auto", "icm"} or None, default="auto"
         Between oracle calls also step towards labelings found by local search. "auto" does so
-        where ``oracle="auto"`` ends with "approx": on large graphs such steps cost little.
+        unless the oracle is exact: such steps cost less than calls of an approximate one.
     rho_step_size : {"universal", "line_search"}, default="universal"
         Step towards the best spanning tree: 2 / (i + 2), or the best one, which costs more.
 
@@ -124,12 +124,14 @@ class TRWRun(IterativeMethod):
 
     certificate = "stopping_gap"
 
-    def __init__(self, mrf, theta, polytope, settings, *, tol, local_search=False):
+    def __init__(self, mrf, theta, polytope, settings, *, tol):
         self.mrf, self.theta, self.polytope, self.settings = mrf, theta, polytope, settings
+        self.tol, self.local_search = tol, settings.local_search == "icm"
         self._nearby = None  # labelings that local search finds
         if isinstance(polytope, MarginalPolytope):
             self._nearby = MarginalPolytope(mrf.n_states, mrf.edges, ICM())
-        self.tol, self.local_search = tol, local_search
+            if check.is_auto(settings.local_search):
+                self.local_search = not getattr(polytope.oracle, "exact", False)
         kinds = {"fw": FW, "pairwise": PAIRWISE, "away": AWAY}
         self.kind = kinds.get(settings.variant)
         self.delta = 0.0 if settings.contraction == "none" else settings.delta
@@ -297,10 +299,10 @@ class TRWRun(IterativeMethod):
         settings = self.settings
         trw.step_to(self.energy, self.atoms, self._last, self.delta, self.mu, self.alpha)
         gap = max(self.estimated_gap, 0.0)
-        if self.n_calls % settings.correction_every == 0:
-            self.correct(settings._tol_of_correction(gap, self.tol))
         if self.local_search and gap >= self.tol:
             self._search_locally()
+        if self.n_calls % settings.correction_every == 0:
+            self.correct(settings._tol_of_correction(gap, self.tol))
 
     def _search_locally(self):
         labels = self._labels[self._last - 1]

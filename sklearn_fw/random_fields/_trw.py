@@ -180,7 +180,7 @@ class TRWMarginals(MarginalsEstimator):
 
     def infer(self, field, request=Request()):  # noqa: B008 - it is immutable
         mrf, (learned, tasks, known) = field, request
-        settings, local_search = self._settings()
+        settings = self._settings()
         n_rho_iter = self.n_rho_iter
         if check.is_auto(n_rho_iter):
             n_rho_iter = RHO_ITERATIONS if learned is None and tasks is not None else 1
@@ -205,7 +205,7 @@ class TRWMarginals(MarginalsEstimator):
         polytope = LocalPolytope(mrf.n_states, mrf.edges)
         if choice.oracle is not None:
             polytope = MarginalPolytope(mrf.n_states, mrf.edges, choice.oracle)
-        run = TRWRun(mrf, theta, polytope, settings, tol=self.tol, local_search=local_search)
+        run = TRWRun(mrf, theta, polytope, settings, tol=self.tol)
         if is_known:
             run.upper = 0.0  # this rho's bound is known: the potentials were made from it
         # Fields of incomplete rows, which come without tasks, have other variables.
@@ -265,11 +265,9 @@ class TRWMarginals(MarginalsEstimator):
     def _settings(self):
         solver = self._part("solver")
         solver._check()
-        if check.is_auto(solver.local_search):
-            return solver, check.is_auto(self.oracle) and self.polytope == "marginal"
         if solver.local_search == "icm" and self.polytope == "local":
             raise ValueError("local_search finds labelings: it needs polytope='marginal'")
-        return solver, solver.local_search == "icm"
+        return solver
 
 
 def _no_search(oracle, rho, rho_gap=0.0, vertices=None, weights=None):
