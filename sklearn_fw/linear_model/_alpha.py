@@ -1,5 +1,6 @@
 """The strength of a penalty where none is given, by generalized or K-fold cross-validation."""
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -32,8 +33,8 @@ UNLIKE = 1e4
 UNLIKE_UNITS = 1e3
 # What scikit-learn's ElasticNet and Lasso take, for data without a column or a target that varies.
 ALPHA = 1.0
-# Folds, and the number of entries from which on one of them has to do.
-FOLDS, LARGE = 5, 2e6
+# Folds, and the number of entries of all of them: one has to do for more.
+FOLDS, LARGE = 5, 1e6
 # Values per decade of a path, and decades that it has beyond the ratio of column scales; twice as
 # many where the loss still falls.
 STEPS, DECADES = 6, 3
@@ -231,7 +232,8 @@ def strength_by_folds(problem, targets):
     _, copy = np.unique(_copies(problem, targets)[0], return_inverse=True)
     fold = rng.permutation(copy.max() + 1)[copy] % FOLDS
     pairs = []
-    for k in range(FOLDS if n_entries * len(problems) <= LARGE else 1):
+    n_folds = math.ceil(LARGE / max(n_entries * len(problems), 1))
+    for k in range(min(n_folds, FOLDS)):
         train, test = problem.active[fold != k], problem.active[fold == k]
         if train.size and test.size:
             pairs += [(p, p.part(train), p.part(test)) for p in problems]

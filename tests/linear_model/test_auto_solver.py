@@ -35,7 +35,7 @@ TABLES = [load_iris, load_wine, load_breast_cancer, load_digits]
         ({}, 1500, np.asarray, 2, "NewtonCG"),
         ({}, 1500, sp.csr_array, 2, "Sdca"),
         ({"l1_ratio": 0.5}, 1500, sp.csr_array, 2, "Sdca"),
-        ({"l1_ratio": 1.0}, 1500, sp.csr_array, 2, "Asaga"),
+        ({"l1_ratio": 1.0}, 1500, sp.csr_array, 2, "Newton"),
         ({}, 1500, sp.csr_array, 3, "NewtonCG"),
         ({"l1_ratio": 0.5}, 1500, np.asarray, 2, "Asaga"),
         ({"l1_ratio": 0.5}, 40, np.asarray, 3, "Asaga"),

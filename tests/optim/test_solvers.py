@@ -141,3 +141,20 @@ def test_newton_stays_within_bounds(rng):
         assert np.isfinite(best.objective)
         assert best.coef.min() >= 0.1
         assert best.coef.max() <= 0.7
+
+
+@pytest.mark.parametrize("loss", ["log_loss", "squared_error"])
+@pytest.mark.parametrize("l1_ratio", [0.5, 1.0])
+@pytest.mark.parametrize("fit_intercept", [False, True])
+def test_newton_by_columns_and_by_matrix_have_one_optimum(rng, loss, l1_ratio, fit_intercept):
+    X = rng.standard_normal((90, 700)) * (rng.random((90, 700)) < 0.05)
+    y = np.sign(X[:, :9].sum(axis=1) + 0.3)
+    options = {
+        "loss": loss, "alpha": 0.01, "l1_ratio": l1_ratio, "fit_intercept": fit_intercept,
+        "sample_weight": rng.random(90) + 0.5, "solver": "newton", "tol": 1e-9,
+    }  # fmt: skip
+    by_columns = minimize_saga(sp.csr_array(X), y, **options)
+    by_matrix = minimize_saga(X, y, **options)
+    assert by_columns.success
+    assert by_columns.fun == pytest.approx(by_matrix.fun, rel=1e-8)
+    np.testing.assert_allclose(by_columns.x, by_matrix.x, rtol=0, atol=1e-4)

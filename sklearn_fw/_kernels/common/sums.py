@@ -143,3 +143,52 @@ def descend(hessian, slopes, w, l1, l2, bounds, n_sweeps, rounding):
         if furthest <= rounding * longest:
             return True
     return False
+
+
+@njit
+def descend_columns(data, indices, indptr, places, h, slopes, w, l1, l2, centers, n_sweeps, share):
+    """Coordinate descent on ``<slopes, v> + |X v|_h^2 / 2 + l1 |w + v|_1 + l2 |w + v|^2 / 2``.
+
+    v moves from zero in the CSC columns of ``places``, and with it ``w``; ``centers`` tells whether
+    an intercept follows. Sweeps over all of these columns alternate with some over those that are
+    not zero, until one over all decreases less than ``share`` of what the first one did.
+    """
+    ahead = np.zeros(h.size)  # h times scores
+    squares, means = np.zeros(places.size), np.zeros(places.size)
+    mass, drift, first = h.sum(), 0.0, 0.0
+    for k in range(places.size):
+        for p in range(np.uint64(indptr[places[k]]), np.uint64(indptr[places[k] + 1])):
+            scaled = h[np.uint64(indices[p])] * data[p]
+            means[k] += scaled
+            squares[k] += scaled * data[p]
+        if centers and mass > 0.0:
+            squares[k] -= means[k] * (means[k] / mass)
+    for sweep in range(n_sweeps):
+        decrease, every = 0.0, sweep % 4 == 0
+        for k in range(places.size):
+            j = places[k]
+            before = w[j]
+            if squares[k] <= 0.0 or (before == 0.0 and not every):
+                continue
+            start, stop = np.uint64(indptr[j]), np.uint64(indptr[j + 1])
+            slope = slopes[j]
+            if centers and mass > 0.0:
+                slope -= means[k] * (drift / mass)
+            for p in range(start, stop):
+                slope += data[p] * ahead[np.uint64(indices[p])]
+            after = prox_separable(
+                before - slope / squares[k], 1.0 / squares[k], l1, l2, -np.inf, np.inf
+            )
+            change = after - before
+            if change == 0.0:
+                continue
+            w[j] = after
+            drift += change * means[k]
+            decrease += squares[k] * change * change
+            for p in range(start, stop):
+                i = np.uint64(indices[p])
+                ahead[i] += change * h[i] * data[p]
+        if sweep == 0:
+            first = decrease
+        if every and sweep > 0 and decrease <= share * first:
+            break

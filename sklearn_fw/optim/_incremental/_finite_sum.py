@@ -21,6 +21,8 @@ LONG = 1e12
 SHIFTS = 100
 # A score at which the logistic loss is far from its rounding error and small.
 SURE = 30.0
+# Sparse columns up to which their matrix of second derivatives is cheap.
+SPARSE = 500
 # Rows that temporary arrays are made for at a time.
 PART = 1 << 13
 
@@ -80,7 +82,7 @@ class FiniteSum:
 
     def variant(self, *, y=None, penalty=None):
         """The same rows with other targets or another penalty, sharing what depends on X alone."""
-        for name in ("counts", "smoothness"):
+        for name in ("counts", "smoothness", *["by_columns"] * self.is_by_columns):
             getattr(self, name)  # cached from now on
         other = copy(self)
         other.active = self.active.copy()  # runs shuffle it
@@ -144,6 +146,19 @@ class FiniteSum:
         counts = np.zeros(self.n_columns, dtype=self.active.dtype)
         rows_kernels.count_columns(self.rows(), self.active, counts)
         return counts
+
+    @property
+    def is_by_columns(self):
+        """Whether sparse columns, many of which an l1 norm leaves at zero, are worth a copy."""
+        penalty = self.penalty
+        return (
+            sp.issparse(self.X) and self.n_outputs is None and self.n_columns > SPARSE
+            and penalty.separable and penalty.l1 > 0.0 and not has_bounds(penalty)
+        )  # fmt: skip
+
+    @cached_property
+    def by_columns(self):
+        return self.X.tocsc()
 
     # ---- values ----------------------------------------------------------------------------------
 
@@ -245,7 +260,10 @@ class FiniteSum:
         and t is the largest number for which that is finite. An intercept needs slopes with sum
         zero, which its optimum has. Costs two products with X.
         """
-        intercept, losses, slopes, total, mass = self._at_best_intercept(coef, intercept)
+        return self.certificate(coef, *self._at_best_intercept(coef, intercept))
+
+    def certificate(self, coef, intercept, losses, slopes, total, mass):
+        """The same for the sums at the point."""
         if not np.isfinite(losses):  # `drive` warns; penalties refuse such points
             return Certificate(losses, losses, losses, coef, intercept, slopes, total)
         pair = self.pair(coef, intercept, total, mass)

@@ -15,7 +15,7 @@ from ..._core.warnings import warn
 from ..._kernels import lazy
 from ...losses import MultinomialLogLoss, SquaredError, resolve_loss
 from ...penalties import resolve_penalty
-from ._finite_sum import FiniteSum, is_ridge
+from ._finite_sum import SPARSE, FiniteSum, is_ridge
 from ._newton import Newton, NewtonCG, is_dense, is_wide
 from ._run import Solver, Start
 from ._saga import Asaga, Saga, Sdca, Svrg
@@ -197,9 +197,9 @@ def convergence_advice(run, outcome):
     return f"{name} {value:.3g} > {limit:.3g} after {outcome.n_iter} epochs: {remedy}"
 
 
-# Most columns for a matrix of second derivatives: of dense tables, whose columns depend on each
-# other, and of sparse ones.
-DENSE, SPARSE = 1000, 500
+# Most columns for a matrix of second derivatives of dense tables, whose columns depend on each
+# other.
+DENSE = 1000
 # Curvature of the losses in the direction that all rows share, in units of the ridge, from which on
 # steps on single rows undo each other.
 SHARED = 1e4
@@ -210,6 +210,8 @@ def choose_solver(problem):
     penalty, d = problem.penalty, problem.n_columns
     if not penalty.separable:
         return Asaga(), "penalties of groups and your own are for the incremental methods"
+    if problem.is_by_columns and penalty.l2 == 0.0:
+        return Newton(), f"{d} sparse columns, many of them zero: second order by columns"
     dense, ridge = is_dense(problem), is_ridge(penalty)
     kind, most = ("dense", DENSE) if dense else ("sparse", SPARSE)
     by_rows = problem.n_outputs is None and penalty.l2 > 0.0 and sp.issparse(problem.X)

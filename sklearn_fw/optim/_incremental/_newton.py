@@ -464,6 +464,8 @@ def is_dense(problem):
 # Sweeps of coordinate descent between attempts to solve for the free coefficients at once, which
 # cost as much as many of them; then a step goes on with what they found.
 SWEEPS = (20, 40, 80, 160, 320, 640)
+# How near to the l1 norm the slope of a column is that may become nonzero, and accuracy of sweeps.
+NEARLY, ROUGHLY = 0.9, 1e-3
 # Moves below this share of the longest coefficient are rounding.
 SMALL = 1e-15
 # Share of the predicted decrease that a step must achieve.
@@ -487,30 +489,61 @@ class NewtonRun(SecondOrderRun):
 
     def step(self):
         coef, _ = self.engine.point()
-        curvature = finite_sum.Curvature(self.problem, self.scores, self.slopes)
-        matrix = finite_sum.weighted_products(self.problem, curvature.rows)
+        curvature = finite_sum.Curvature(self.problem, self.scores, self.slopes).rows
+        model = self._by_columns if self.problem.is_by_columns else self._by_matrix(curvature)
         # Without any curvature there is no model.
-        first = max(self.damping, int(not curvature.rows.any()))
+        first = max(self.damping, int(not curvature.any()))
         for damping in range(first, len(DAMPED)):
-            damped = matrix if damping == 0 else matrix + DAMPED[damping] * self.bound
-            moved = minimize_model(damped, self.total, coef, self.problem.penalty, self.free)
-            if self._descend(coef, moved - coef, curvature.rows):
+            moved = model(coef, curvature, DAMPED[damping])
+            if self._descend(coef, moved - coef, curvature):
                 self.damping = max(damping - 1, 0)
                 break
         self.n_updates += self.problem.active.size
-        if not self.free or not self.has_dual:
+        if not self.has_dual or not (self.free or self.problem.is_by_columns):
             return self.certify()
-        scale = self.problem.total_weight
-        steepest = self.total + self.problem.penalty.l2 * self.engine.coef
-        gap = float(steepest @ steepest) / (2.0 * self.problem.penalty.l2)
-        row = {"objective": self.value / scale, "dual_gap": gap / scale}
+        row = self._estimate()
         return self.certify() if self.may_stop(row) else self._row(row, certified=False)
+
+    def _estimate(self):
+        problem, (coef, intercept) = self.problem, self.engine.point()
+        scale = problem.total_weight
+        if not self.free:
+            losses, mass = self.value - problem.penalty.value(coef), self.slopes.sum()
+            known = problem.certificate(coef, intercept, losses, self.slopes, self.total, mass)
+            return known.row()
+        steepest = self.total + problem.penalty.l2 * coef
+        gap = float(steepest @ steepest) / (2.0 * problem.penalty.l2)
+        return {"objective": self.value / scale, "dual_gap": gap / scale}
+
+    @cached_property
+    def largest(self):
+        """Curvatures that no point exceeds."""
+        return self.problem.loss.smoothness * self.problem.weights
 
     @cached_property
     def bound(self):
-        """Curvature that no point exceeds."""
-        largest = self.problem.loss.smoothness * self.problem.weights
-        return finite_sum.weighted_products(self.problem, largest)
+        return finite_sum.weighted_products(self.problem, self.largest)
+
+    def _by_matrix(self, curvature):
+        matrix = finite_sum.weighted_products(self.problem, curvature)
+
+        def minimize(coef, _, damping):
+            damped = matrix if damping == 0.0 else matrix + damping * self.bound
+            return minimize_model(damped, self.total, coef, self.problem.penalty, self.free)
+
+        return minimize
+
+    def _by_columns(self, coef, curvature, damping):
+        """Coordinate descent in the columns that are or become nonzero."""
+        problem, moved = self.problem, coef.copy()
+        penalty, X = problem.penalty, problem.by_columns
+        damped = curvature + damping * self.largest
+        places = np.flatnonzero((coef != 0.0) | (np.abs(self.total) > NEARLY * penalty.l1))
+        sums.descend_columns(
+            X.data, X.indices, X.indptr, places, damped, self.total, moved, penalty.l1, penalty.l2,
+            problem.fit_intercept, SWEEPS[-1], ROUGHLY,
+        )  # fmt: skip
+        return moved
 
     def _descend(self, coef, move, curvature):
         problem = self.problem
