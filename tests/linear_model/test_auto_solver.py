@@ -217,7 +217,9 @@ def test_certificate_of_an_l1_norm_is_tight(rng, kind):
     z = X @ (rng.standard_normal(X.shape[1]) * (rng.random(X.shape[1]) < 0.1))
     y = z + rng.logistic(size=len(z)) * 0.3 * z.std() > np.median(z)
     weight = rng.integers(0, 3, len(y)) if kind == "weights" else None
-    model = AsagaClassifier(l1_ratio=1.0, C=0.7, random_state=0).fit(X, y, sample_weight=weight)
+    model = AsagaClassifier(l1_ratio=1.0, C=0.7, solver="asaga", random_state=0).fit(
+        X, y, sample_weight=weight
+    )
     best = clone(model).set_params(tol=1e-9, max_iter=3000).fit(X, y, sample_weight=weight)
     assert type(model.solver_).__name__ == "Asaga"
     excess = model.objective_ - best.objective_
