@@ -61,7 +61,7 @@ PRIVATE_METHODS = {"_validate_params", "_parameter_constraints", "_validate_data
 
 # Lines of code of each subpackage, which may only fall: a commit that raises one says why.
 LINES_OF_CODE = {
-    "sklearn_fw": 209,
+    "sklearn_fw": 212,
     "_kernels": 7040,
     "_core": 2010,
     "losses": 388,
@@ -69,7 +69,7 @@ LINES_OF_CODE = {
     "penalties": 418,
     "projections": 120,
     "inference": 2023,
-    "optim": 6339,
+    "optim": 6341,
     "model_selection": 455,
     "random_fields": 3278,
     "structured": 9236,

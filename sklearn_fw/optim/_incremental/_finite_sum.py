@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..._kernels import lazy
-from ...losses import MultinomialLogLoss
+from ...losses import LogLoss, MultinomialLogLoss, SquaredError
 
 incremental = lazy("incremental.incremental")
 rows_kernels = lazy("common.rows")
@@ -149,10 +149,14 @@ class FiniteSum:
 
     @property
     def is_by_columns(self):
-        """Whether sparse columns, many of which an l1 norm leaves at zero, are worth a copy."""
+        """Whether sparse columns, many of which an l1 norm leaves at zero, are worth a copy.
+
+        Not with losses that bend for some rows only: there many steps would have to be damped.
+        """
         penalty = self.penalty
         return (
-            sp.issparse(self.X) and self.n_outputs is None and self.n_columns > SPARSE
+            sp.issparse(self.X) and self.n_columns > SPARSE and self.n_outputs is None
+            and isinstance(self.loss, LogLoss | SquaredError)
             and penalty.separable and penalty.l1 > 0.0 and not has_bounds(penalty)
         )  # fmt: skip
 

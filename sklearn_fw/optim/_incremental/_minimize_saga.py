@@ -210,7 +210,7 @@ def choose_solver(problem):
     penalty, d = problem.penalty, problem.n_columns
     if not penalty.separable:
         return Asaga(), "penalties of groups and your own are for the incremental methods"
-    if problem.is_by_columns and penalty.l2 == 0.0:
+    if problem.is_by_columns:
         return Newton(), f"{d} sparse columns, many of them zero: second order by columns"
     dense, ridge = is_dense(problem), is_ridge(penalty)
     kind, most = ("dense", DENSE) if dense else ("sparse", SPARSE)
@@ -219,8 +219,10 @@ def choose_solver(problem):
     differ = by_rows and ridge and d > most and _rows_differ(problem)
     if ridge and not differ and is_wide(problem):
         return NewtonCG(), f"{d} columns, many times the rows: second order by products of rows"
-    # Few products with sparse rows cost less than their matrix, which squared errors need but once.
-    bends = ridge and penalty.l2 > 0.0 and not isinstance(problem.loss, SquaredError)
+    # Products with sparse rows, or epochs and then a matrix of what an l1 norm leaves, cost less
+    # than a matrix in each step, which squared errors need but once.
+    penalized = penalty.l1 > 0.0 or (ridge and penalty.l2 > 0.0)
+    bends = penalized and not isinstance(problem.loss, SquaredError)
     if problem.n_outputs is None and d <= most and (dense or not bends):
         return Newton(), f"{d} {kind} columns, at most {most}, and one output: second order"
     if ridge and not problem.loss._is_compiled:
@@ -228,11 +230,11 @@ def choose_solver(problem):
     if ridge and not differ:
         outputs = "one output" if problem.n_outputs is None else f"{problem.n_outputs} outputs"
         return NewtonCG(), f"{d} {kind} columns, {outputs} and a smooth objective: second order"
-    if differ or (by_rows and not dense):
+    if differ or (by_rows and not dense and d > most):
         return Sdca(), f"{d} columns of CSR rows, more than {most}, and a ridge: dual coordinates"
     if dense:
         return Asaga(), "neither one output of few columns nor a smooth objective"
-    return Asaga(), f"{d} sparse columns, more than {most}: incremental"
+    return Asaga(), f"{d} sparse columns and not a smooth objective: incremental"
 
 
 def _rows_differ(problem):
