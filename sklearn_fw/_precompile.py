@@ -46,7 +46,7 @@ def run(text):
     with warnings.catch_warnings(), contextlib.redirect_stdout(io.StringIO()):
         warnings.simplefilter("ignore")
         for example in doctest.DocTestParser().get_examples(text):
-            expected = () if example.exc_msg is None else Exception
+            expected = [] if example.exc_msg is None else [Exception]
             if not example.options.get(doctest.SKIP):
-                with contextlib.suppress(expected):
+                with contextlib.suppress(*expected):
                     exec(compile(example.source, "<example>", "exec"), namespace)
