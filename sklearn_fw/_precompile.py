@@ -13,7 +13,12 @@ from pathlib import Path
 def precompile(names=()):
     """Run the examples of public names, all or some, which compiles what first calls need.
 
-    Compiled kernels are kept where every fit keeps them. Yields lines that report the progress.
+    Compiled kernels are kept where every fit keeps them.
+
+    Yields
+    ------
+    line : str
+        What ran, and its seconds.
     """
     found = dict(examples(names))
     if unknown := sorted({*names} - {*found}):

@@ -149,8 +149,8 @@ def descend(hessian, slopes, w, l1, l2, bounds, n_sweeps, rounding):
 def descend_columns(data, indices, indptr, places, h, slopes, w, l1, l2, centers, n_sweeps, share):
     """Coordinate descent on ``<slopes, v> + |X v|_h^2 / 2 + l1 |w + v|_1 + l2 |w + v|^2 / 2``.
 
-    v moves from zero in the CSC columns of ``places``, and with it ``w``; ``centers`` tells whether
-    an intercept follows. Sweeps over all of these columns alternate with some over those that are
+    v moves from zero in the CSC columns of ``places``, and with it ``w``; with ``centers`` an
+    intercept follows. Sweeps over all of these columns alternate with some over those that are
     not zero, until one over all decreases less than ``share`` of what the first one did.
     """
     ahead = np.zeros(h.size)  # h times scores
