@@ -9,7 +9,7 @@ import time
 
 import numpy as np
 from _linear_problems import make_data, make_objective
-from _report import Clock, in_child, main, medians, quietly, shown
+from _report import in_child, main, medians, quietly, shown, timed
 
 from sklearn_fw import AsagaClassifier, DiscreteICA, StructuredSVM
 from sklearn_fw.datasets import load_ocr_letters
@@ -107,32 +107,47 @@ def made_rows(seed, n_rows, n_columns=1000, draws=30):
     return X, np.where(scores > 0, 1.0, -1.0)
 
 
-def fit_rows(n_workers, name, tol, quick):
-    """One fit on a cluster; and, with one worker, those of this process on the same rows."""
-    model = AsagaClassifier(fit_intercept=False, tol=tol)
+def on_cluster(n_workers, measure, *args):
+    """What ``measure(client, *args)`` finds on a cluster of a fresh process."""
+    return in_child(_on_cluster, n_workers, measure, args)
+
+
+def _on_cluster(n_workers, measure, args):
     with cluster(n_workers) as client:
-        X, y, _ = table(client, name, quick)
-        quietly(model.set_params(max_iter=1).fit, X, y)  # compiles, or reads what is compiled
-        start = client.cpu()
-        model.set_params(max_iter=1000).fit(X, y)
-        found = {"cpu": client.cpu() - start}
-        own = {}
-        if n_workers == 1:
-            X, y = X.compute(), y.compute()
-            found["accuracy"] = model.score(X, y)
-            for solver in ("newton_cg", "auto"):
-                alone = AsagaClassifier(fit_intercept=False, tol=tol, solver=solver)
-                quietly(alone.set_params(max_iter=1).fit, X, y)
-                with Clock() as clock:
-                    alone.set_params(max_iter=1000).fit(X, y)
-                own[solver] = clock.cpu
-                found["accuracy gain"] = alone.score(X, y) - found["accuracy"]
-    history = model.history_
-    return found | own | {
-        "rounds": int(history["n_rounds"][-1]), "MB": history["n_bytes"][-1] / 1e6,
-        "slowest": float(history["part_time"][-1]),
-        "gap": model.dual_gap_ / model.objective_,
-    }  # fmt: skip
+        return measure(client, *args)
+
+
+def fit_rows(client, name, options, is_compared):
+    """{tolerance: medians} of fits on a cluster, and of fits in this process on the same rows."""
+    X, y, _ = table(client, name, options.quick)
+    quietly(AsagaClassifier(fit_intercept=False, max_iter=1).fit, X, y)  # compiles or reads
+    measured = {}
+    for tol in TOLERANCES:
+        model = AsagaClassifier(fit_intercept=False, tol=tol, max_iter=1000)
+        runs = []
+        for _ in range(options.repeat):
+            start = client.cpu()
+            model.fit(X, y)
+            history = model.history_
+            runs.append({
+                "cpu": client.cpu() - start, "rounds": int(history["n_rounds"][-1]),
+                "MB": history["n_bytes"][-1] / 1e6, "slowest": float(history["part_time"][-1]),
+                "gap": model.dual_gap_ / model.objective_,
+            })  # fmt: skip
+        measured[tol] = medians(runs)
+        if is_compared:
+            measured[tol] |= fit_alone(X.compute(), y.compute(), tol, model, options)
+    return measured
+
+
+def fit_alone(X, y, tol, other, options):
+    """Seconds of solvers in one process, and how much better than another model the last one is."""
+    found = {}
+    for solver in ("newton_cg", "auto"):
+        alone = AsagaClassifier(fit_intercept=False, tol=tol, solver=solver, max_iter=1000)
+        alone.fit(X, y)
+        found[solver] = timed(lambda: alone.fit(X, y), options.repeat)[1]  # noqa: B023
+    return found | {"accuracy gain": alone.score(X, y) - other.score(X, y)}
 
 
 def of_rows(report, options):
@@ -144,13 +159,9 @@ def of_rows(report, options):
     kept = {}
     for name in TABLES:
         rows = []
-        for tol in TOLERANCES:
-            for n_workers in WORKERS:
-                runs = [
-                    in_child(fit_rows, n_workers, name, tol, options.quick)
-                    for _ in range(options.repeat)
-                ]
-                row = medians(runs)
+        for n_workers in WORKERS:
+            is_first = n_workers == WORKERS[0]
+            for tol, row in on_cluster(n_workers, fit_rows, name, options, is_first).items():
                 kept[name, tol, n_workers] = row
                 rows.append([
                     f"{n_workers} workers", f"{tol:.0%}" if tol == 1e-2 else f"{tol:.1%}",
@@ -201,46 +212,55 @@ def project(report, measured):
         columns show what communication alone then costs.""")
 
 
-def fit_peer(peer, name, n_workers, quick):
-    """CPU seconds and the objective above the optimum, of one contender."""
+def fit_peers(client, name, options):
+    """{contender: CPU seconds and excess of the objective over the optimum}."""
+    X, y, alpha = table(client, name, options.quick)
+    local, labels = X.compute(), y.compute()
+    local = local.toarray() if hasattr(local, "toarray") else local
+    objective = make_objective("l2", len(labels))
+    reference = AsagaClassifier(fit_intercept=False, tol=1e-10)
+    best = objective.value(local, labels, reference.fit(local, labels).coef_.ravel())
+    X = X.map_blocks(lambda block: block.toarray() if hasattr(block, "toarray") else block)
+    X = client.persist(X)
+    quietly(AsagaClassifier(fit_intercept=False, max_iter=1).fit, X, y)  # compiles or reads
+    measured = {}
+    for peer in PEERS:
+        runs = []
+        for _ in range(options.repeat):
+            start = client.cpu()
+            model = fit_peer(peer, X, y, alpha)
+            seconds = client.cpu() - start
+            value = objective.value(local, labels, np.ravel(model.coef_))
+            runs.append({"cpu": seconds, "excess": (value - best) / best})
+        measured[peer] = medians(runs)
+    return measured
+
+
+def fit_peer(peer, X, y, alpha):
     import dask
 
-    with cluster(n_workers) as client:
-        X, y, alpha = table(client, name, quick)
-        local, labels = X.compute(), y.compute()
-        local = local.toarray() if hasattr(local, "toarray") else local
-        objective = make_objective("l2", len(labels))
-        reference = AsagaClassifier(fit_intercept=False, tol=1e-10)
-        best = objective.value(local, labels, reference.fit(local, labels).coef_.ravel())
-        X = X.map_blocks(lambda block: block.toarray() if hasattr(block, "toarray") else block)
-        X = client.persist(X)
-        kind, *settings = peer
-        quietly(AsagaClassifier(fit_intercept=False, max_iter=1).fit, X, y)  # compiles or reads
-        start = client.cpu()
-        if kind == "AsagaClassifier":
-            model = AsagaClassifier(fit_intercept=False, tol=settings[0]).fit(X, y)
-        elif kind == "SGDClassifier":
-            from sklearn.linear_model import SGDClassifier
+    kind, *settings = peer
+    if kind == "AsagaClassifier":
+        return AsagaClassifier(fit_intercept=False, tol=settings[0]).fit(X, y)
+    if kind == "SGDClassifier":
+        from sklearn.linear_model import SGDClassifier
 
-            model = SGDClassifier(
-                "log_loss", alpha=alpha, fit_intercept=False, average=True, random_state=0
-            )
-            parts = list(zip(X.to_delayed().ravel(), y.to_delayed(), strict=True))
-            for _ in range(settings[0]):
-                for pair in parts:
-                    model.partial_fit(*dask.compute(*pair), classes=[-1.0, 1.0])
-        else:
-            from dask_ml.linear_model import LogisticRegression
+        model = SGDClassifier(
+            "log_loss", alpha=alpha, fit_intercept=False, average=True, random_state=0
+        )
+        parts = list(zip(X.to_delayed().ravel(), y.to_delayed(), strict=True))
+        for _ in range(settings[0]):
+            for pair in parts:
+                model.partial_fit(*dask.compute(*pair), classes=[-1.0, 1.0])
+        return model
+    from dask_ml.linear_model import LogisticRegression
 
-            solver, max_iter = settings
-            model = LogisticRegression(
-                solver=solver, C=1.0, fit_intercept=False, max_iter=max_iter, tol=1e-8,
-                solver_kwargs={"normalize": False},
-            )  # fmt: skip
-            model.fit(X, (y > 0).astype(int))
-        seconds = client.cpu() - start
-        value = objective.value(local, labels, np.ravel(model.coef_))
-    return {"cpu": seconds, "excess": (value - best) / best}
+    solver, max_iter = settings
+    model = LogisticRegression(
+        solver=solver, C=1.0, fit_intercept=False, max_iter=max_iter, tol=1e-8,
+        solver_kwargs={"normalize": False},
+    )  # fmt: skip
+    return model.fit(X, (y > 0).astype(int))
 
 
 PEERS = (
@@ -259,9 +279,7 @@ def peers(report, options):
     best = {}
     for name in ("a9a", "covtype"):
         rows = []
-        for peer in PEERS:
-            runs = [in_child(fit_peer, peer, name, 2, options.quick) for _ in range(options.repeat)]
-            row = medians(runs)
+        for peer, row in on_cluster(2, fit_peers, name, options).items():
             best[name, peer] = row
             rows.append([
                 " ".join(map(str, peer)), shown(row["cpu"], ".2f"), shown(row["excess"], ".1e")
@@ -278,33 +296,36 @@ def peers(report, options):
             )
 
 
-def fit_words(n_workers, surrogate, quick):
+def fit_words(client, options, is_compared):
+    """{surrogate: medians} of fits on a cluster, and of fits in this process."""
     import dask
 
     X, y = load_ocr_letters(return_X_y=True)[:2]
-    X, y = (X[:200], y[:200]) if quick else (X, y)
-    cuts = cuts_of(len(X), 8)
+    X, y = (X[:200], y[:200]) if options.quick else (X, y)
     keep = dask.delayed(lambda values: values)
-    with cluster(n_workers) as client:
-        inputs, outputs = (
-            [keep(client.scatter(values[a:b])) for a, b in itertools.pairwise(cuts)]
-            for values in (X, y)
-        )
+    inputs, outputs = (
+        [keep(client.scatter(values[a:b])) for a, b in itertools.pairwise(cuts_of(len(X), 8))]
+        for values in (X, y)
+    )
+    measured = {}
+    for surrogate in ("hinge", "crf"):
         model = StructuredSVM(surrogate=surrogate, max_iter=1, C=0.2, random_state=0)
         quietly(model.fit, inputs, outputs)
-        start = client.cpu()
-        quietly(model.set_params(max_iter=500).fit, inputs, outputs)
-        seconds = client.cpu() - start
-    alone = StructuredSVM(surrogate=surrogate, max_iter=500, C=0.2, random_state=0)
-    quietly(alone.fit, X[:20], y[:20])
-    with Clock() as clock:
-        quietly(alone.fit, X, y)
-    return {
-        "cpu": seconds, "rounds": int(model.history_["n_rounds"][-1]),
-        "MB": model.history_["n_bytes"][-1] / 1e6, "alone": clock.cpu,
-        "gap": model.dual_gap_ / model.objective_, "loss": 1.0 - model.score(X, y),
-        "loss alone": 1.0 - alone.score(X, y),
-    }  # fmt: skip
+        model.set_params(max_iter=500)
+        runs = []
+        for _ in range(options.repeat):
+            start = client.cpu()
+            quietly(model.fit, inputs, outputs)
+            runs.append({
+                "cpu": client.cpu() - start, "rounds": int(model.history_["n_rounds"][-1]),
+                "MB": model.history_["n_bytes"][-1] / 1e6, "loss": 1.0 - model.score(X, y),
+            })  # fmt: skip
+        measured[surrogate] = medians(runs)
+        if is_compared:
+            quietly(model.fit, X[:20], y[:20])
+            _, seconds = timed(lambda: quietly(model.fit, X, y), options.repeat)  # noqa: B023
+            measured[surrogate] |= {"alone": seconds, "loss alone": 1.0 - model.score(X, y)}
+    return measured
 
 
 def of_words(report, options):
@@ -313,17 +334,14 @@ def of_words(report, options):
         likelihood to 1 %. "In memory" is the default solver in one process, whose steps use the
         dual variables of each word; on a cluster only sums at one point are exchanged.""")
     rows, found = [], {}
-    for surrogate in ("hinge", "crf"):
-        for n_workers in WORKERS:
-            runs = [
-                in_child(fit_words, n_workers, surrogate, options.quick)
-                for _ in range(options.repeat)
-            ]
-            found[surrogate, n_workers] = row = medians(runs)
+    for n_workers in WORKERS:
+        measured = on_cluster(n_workers, fit_words, options, n_workers == WORKERS[0])
+        for surrogate, row in measured.items():
+            found[surrogate, n_workers] = row
             rows.append([
                 f"{surrogate}, {n_workers} workers", int(row["rounds"]), shown(row["MB"], ".1f"),
-                shown(row["cpu"], ".1f"), shown(row["alone"], ".2f"), shown(row["loss"], ".4f"),
-                shown(row["loss alone"], ".4f"),
+                shown(row["cpu"], ".1f"), shown(row.get("alone"), ".2f"),
+                shown(row["loss"], ".4f"), shown(row.get("loss alone"), ".4f"),
             ])  # fmt: skip
     report.table(
         ["fit", "rounds", "MB", "CPU s", "in memory, CPU s", "training error", "in memory"], rows
@@ -356,37 +374,37 @@ def made_documents(seed, n_documents):
     return X
 
 
-def fit_documents(n_workers, quick):
+def fit_documents(client, options):
     import dask
     import dask.array as da
+    import distributed
 
-    size = (2_000 if quick else DOCUMENTS) // N_BLOCKS
-    with cluster(n_workers) as client:
-        make = dask.delayed(made_documents)
-        X = da.concatenate([
-            da.from_delayed(make(seed, size), (size, VOCABULARY), float)
-            for seed in range(N_BLOCKS)
-        ])  # fmt: skip
-        X = client.persist(X)
-        model = DiscreteICA(TOPICS, random_state=0)
-        start, wall = client.cpu(), time.perf_counter()
-        quietly(model.fit, X)
-        found = {"cpu": client.cpu() - start, "wall": time.perf_counter() - wall}
+    size = (2_000 if options.quick else DOCUMENTS) // N_BLOCKS
+    make = dask.delayed(made_documents)
+    X = da.concatenate([
+        da.from_delayed(make(seed, size), (size, VOCABULARY), float) for seed in range(N_BLOCKS)
+    ])  # fmt: skip
+    X = client.persist(X)
+    distributed.wait(X)
     topics = np.random.default_rng(0).dirichlet(np.full(VOCABULARY, 0.05), TOPICS)
-    distance = np.abs(model.components_[:, None] - topics[None]).sum(axis=2)
-    return found | {"error": float(distance.min(axis=0).mean())}
+    runs = []
+    for _ in range(options.repeat):
+        start, wall = client.cpu(), time.perf_counter()
+        model = quietly(DiscreteICA(TOPICS, random_state=0).fit, X)
+        found = {"cpu": client.cpu() - start, "wall": time.perf_counter() - wall}
+        distance = np.abs(model.components_[:, None] - topics[None]).sum(axis=2)
+        runs.append(found | {"error": float(distance.min(axis=0).mean())})
+    return medians(runs)
 
 
 def of_documents(report, options):
     report.section("Topics of a million documents")
     report.text(f"""``DiscreteICA`` of {TOPICS} topics on {DOCUMENTS:,} documents of {LENGTH} words
         over {VOCABULARY:,}, drawn on the workers in {N_BLOCKS} blocks. The error is the mean
-        l1 distance of the true topics to the nearest one found; CPU seconds contain the drawing
-        of blocks that were not ready.""")
+        l1 distance of the true topics to the nearest one found.""")
     rows = []
     for n_workers in (1, 2, 4):
-        runs = [in_child(fit_documents, n_workers, options.quick) for _ in range(options.repeat)]
-        row = medians(runs)
+        row = on_cluster(n_workers, fit_documents, options)
         rows.append([
             f"{n_workers} workers", shown(row["cpu"], ".1f"), shown(row["wall"], ".1f"),
             shown(row["error"], ".3f"),
@@ -407,19 +425,18 @@ class KillLater(logging.Handler):
             os.kill(self.victim, signal.SIGKILL)
 
 
-def fit_killed(kill, quick):
+def fit_killed(client, kill, quick):
     logger = logging.getLogger("sklearn_fw")
-    with cluster(4) as client:
-        X, y = generated(quick)
-        model = AsagaClassifier(fit_intercept=False, C=1e6 / X.shape[0], tol=1e-8, verbose=1)
-        handler = KillLater(next(iter(client.run(os.getpid).values())), 5 if kill else -1)
-        logger.addHandler(handler)
-        start = time.perf_counter()
-        try:
-            model.fit(X, y)
-        finally:
-            logger.removeHandler(handler)
-        seconds = time.perf_counter() - start
+    X, y = generated(quick)
+    model = AsagaClassifier(fit_intercept=False, C=1e6 / X.shape[0], tol=1e-8, verbose=1)
+    handler = KillLater(next(iter(client.run(os.getpid).values())), 5 if kill else -1)
+    logger.addHandler(handler)
+    start = time.perf_counter()
+    try:
+        model.fit(X, y)
+    finally:
+        logger.removeHandler(handler)
+    seconds = time.perf_counter() - start
     return {"wall": seconds, "objective": model.objective_, "gap": model.dual_gap_}
 
 
@@ -430,7 +447,7 @@ def killed(report, options):
         made again by the others.""")
     rows, values = [], {}
     for kill in (False, True):
-        runs = [in_child(fit_killed, kill, options.quick) for _ in range(options.repeat)]
+        runs = [on_cluster(4, fit_killed, kill, options.quick) for _ in range(options.repeat)]
         row = medians(runs)
         values[kill] = float(row["objective"])
         rows.append([

@@ -9,13 +9,17 @@ to disk: the part is the only object that holds its rows.
 import sys
 import time
 from copy import copy
-from functools import reduce
+from functools import partial, reduce
+from itertools import chain
 from operator import add
 
 import numpy as np
 
 # Arrays from this number of bytes on go to every worker once, instead of into every task.
 LARGE = 1 << 14
+# Bytes of parts that one task may ask, as a worker loads these from disk; and of all answers that
+# are added here.
+TOGETHER, HERE = 1 << 23, 1 << 22
 # Seconds without an answer after which a fit without any worker ends; others may come meanwhile.
 PATIENCE = 30.0
 
@@ -71,6 +75,8 @@ class LocalParts:
 class ClusterParts:
     """Parts on the workers of a Dask cluster, each on the one that made it.
 
+    A task costs milliseconds: each thread of a worker asks its small parts in one, and short
+    answers are added here, in the order in which workers add long ones.
     Workers hold their parts, at most three arrays as large as the largest argument, and what they
     send to each other on the way to a sum; this process holds one of each.
     """
@@ -83,22 +89,44 @@ class ClusterParts:
         self._wait(futures)
         homes = client.who_has(self.futures)
         self._home = [list(homes.get(future.key, ())) or None for future in self.futures]
+        self._groups = self._of_threads()
+        self._sizes = {}  # bytes of what parts answered last, by method
 
     def __len__(self):
         return len(self.futures)
 
+    def _of_threads(self):
+        sizes = self.client.nbytes([future.key for future in self.futures], summary=False)
+        threads, at = self.client.nthreads(), {}
+        for k, home in enumerate(self._home):
+            at.setdefault(home[0] if home else k, []).append(k)
+        groups = []
+        for home, places in at.items():
+            n_bytes = sum(sizes.get(self.futures[k].key, 0) for k in places)
+            n = max(threads.get(home, 1), -(-n_bytes // TOGETHER))
+            groups += [places[i::n] for i in range(min(n, len(places)))]
+        return groups
+
     def each(self, method, *args):
-        return self._results(self._asked(_answer, method, args))
+        return self._by_part(_answer, method, args)
+
+    def _by_part(self, ask, method, args):
+        """Answers of all parts, in their order."""
+        groups = [([self.futures[k] for k in group], group[0]) for group in self._groups]
+        found = self._results(self._asked(partial(_each, ask), method, args, groups))
+        answers = dict(zip(chain(*self._groups), chain(*found), strict=True))
+        return [answers[k] for k in range(len(self))]
 
     def sum(self, method, *args):
-        terms = self._asked(_timed, method, args)
-        while len(terms) > 1:  # a tree, so that nobody holds all terms
-            pairs = [terms[i : i + 2] for i in range(0, len(terms), 2)]
-            terms = [
-                self.client.submit(_plus_timed, *pair, pure=False) if len(pair) > 1 else pair[0]
-                for pair in pairs
-            ]
-        total, seconds = self._results(terms)[0]
+        # A first answer may be a matrix of as many rows and columns as there are arguments.
+        if len(self) * self._sizes.get(method, _size(args) ** 2 / 8) <= HERE:
+            total, seconds = _tree(self._by_part(_timed, method, args), _plus_timed)
+        else:  # a tree on the workers, so that nobody holds all terms
+            parts = zip(self.futures, range(len(self)))
+            terms = self._asked(_timed, method, args, parts)
+            tree = _tree(terms, lambda *pair: self.client.submit(_plus_timed, *pair, pure=False))
+            total, seconds = self._results([tree])[0]
+        self._sizes[method] = _size(total)
         self.traffic.n_rounds += 1
         self.traffic.seconds += seconds
         self.traffic.n_bytes += len(self) * _size(total)
@@ -107,18 +135,19 @@ class ClusterParts:
     def chosen(self, method, *args):
         """The same with what the method of every part returns, which the part keeps or makes."""
         other = copy(self)
-        other.path, other._way = (*self.path, (method, args)), None
+        other.path, other._way, other._sizes = (*self.path, (method, args)), None, {}
         return other
 
-    def _asked(self, ask, method, args):
+    def _asked(self, ask, method, args, targets):
+        """Futures of answers of pairs of a part, or some, and whose place to take."""
         args = [self._on_workers(argument) for argument in args]
         if self.path and (self._way is None or self._way.status != "finished"):
             self._way = self._send(self.path)
         return [
             self.client.submit(
-                ask, future, method, *args, path=self._way or (), pure=False, **self._at(k)
+                ask, target, method, *args, path=self._way or (), pure=False, **self._at(k)
             )
-            for k, future in enumerate(self.futures)
+            for target, k in targets
         ]
 
     def _at(self, k):
@@ -172,6 +201,17 @@ def _timed(part, method, *args, path=()):
     start = time.perf_counter()
     answer = _answer(part, method, *args, path=path)
     return answer, time.perf_counter() - start
+
+
+def _each(ask, parts, method, *args, path):
+    return [ask(part, method, *args, path=path) for part in parts]
+
+
+def _tree(terms, plus):
+    while len(terms) > 1:
+        pairs = [terms[i : i + 2] for i in range(0, len(terms), 2)]
+        terms = [plus(*pair) if len(pair) > 1 else pair[0] for pair in pairs]
+    return terms[0]
 
 
 def _plus(a, b):
