@@ -40,7 +40,7 @@ def cluster(n_workers):
 
     with (
         distributed.LocalCluster(
-            n_workers=n_workers, threads_per_worker=1, host="127.0.0.1", dashboard_address=None
+            n_workers=n_workers, threads_per_worker=1, host="127.0.0.1", dashboard_address=":0"
         ) as local,
         distributed.Client(local) as client,
     ):

@@ -41,7 +41,7 @@ def draw(history):
 if __name__ == "__main__":
     with (
         LocalCluster(
-            n_workers=2, threads_per_worker=1, host="127.0.0.1", dashboard_address=None
+            n_workers=2, threads_per_worker=1, host="127.0.0.1", dashboard_address=":0"
         ) as cluster,
         Client(cluster),
     ):

@@ -284,7 +284,7 @@ def test_a_worker_that_is_killed_changes_nothing(extra, arrays):
     alone = clone(model).fit(X, y)
     with (
         distributed.LocalCluster(
-            n_workers=2, threads_per_worker=1, host="127.0.0.1", dashboard_address=None
+            n_workers=2, threads_per_worker=1, host="127.0.0.1", dashboard_address="127.0.0.1:0"
         ) as local,
         distributed.Client(local) as client,
     ):
@@ -322,7 +322,7 @@ def test_rows_may_exceed_the_memory_of_all_workers(extra, arrays):
     assert X.nbytes > limit
     with (
         distributed.LocalCluster(
-            n_workers=1, threads_per_worker=1, host="127.0.0.1", dashboard_address=None,
+            n_workers=1, threads_per_worker=1, host="127.0.0.1", dashboard_address="127.0.0.1:0",
             memory_limit=limit,
         ) as local,
         distributed.Client(local) as client,
