@@ -9,8 +9,8 @@ from ..._core.parameters import check_parameters
 from ..._core.threads import ThreadPool
 from ..._kernels import lazy
 from ._engines import PERIOD, Columns, LaggedEngine, bounds_of, make_engine
-from ._newton import has_support, minimize_on_support
 from ._run import IncrementalSolver, Run, Solver
+from ._support import has_support, minimize_on_support
 
 dual_coordinate = lazy("incremental.dual_coordinate")
 
