@@ -506,13 +506,13 @@ class NewtonRun(SecondOrderRun):
 
     def _estimate(self):
         problem, (coef, intercept) = self.problem, self.engine.point()
-        scale = problem.total_weight
         if not self.free:
             losses, mass = self.value - problem.penalty.value(coef), self.slopes.sum()
             known = problem.certificate(coef, intercept, losses, self.slopes, self.total, mass)
             return known.row()
         steepest = self.total + problem.penalty.l2 * coef
         gap = float(steepest @ steepest) / (2.0 * problem.penalty.l2)
+        scale = problem.total_weight
         return {"objective": self.value / scale, "dual_gap": gap / scale}
 
     @cached_property
@@ -551,9 +551,8 @@ class NewtonRun(SecondOrderRun):
         slack = 1e-14 * abs(self.value)
         along = problem.scores(move, 0.0)
         slope = float(self.total @ move)
-        shift_to_first_order = -float(curvature @ along) / max(
-            float(curvature.sum()), np.finfo(float).tiny
-        )
+        mass = max(float(curvature.sum()), np.finfo(float).tiny)
+        first_order = -float(curvature @ along) / mass if problem.fit_intercept else 0.0
         self.length = 1.0
         while self.length > 0.1:
             moved = coef + (move if self.length == 1.0 else self.length * move)
@@ -561,7 +560,7 @@ class NewtonRun(SecondOrderRun):
                 moved = np.clip(moved, problem.penalty.lower, problem.penalty.upper)
             scores, shift = self.scores + self.length * along, 0.0
             if problem.fit_intercept:
-                shift = problem.best_shift(scores, self.length * shift_to_first_order)
+                shift = problem.best_shift(scores, self.length * first_order)
                 scores += shift
             new = problem.penalty.value(moved)
             value = problem.loss_sum(scores) + new
