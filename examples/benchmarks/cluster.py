@@ -9,7 +9,7 @@ import time
 
 import numpy as np
 from _linear_problems import make_data, make_objective
-from _report import in_child, main, medians, quietly, shown, timed
+from _report import in_child, main, medians, peak_memory, quietly, shown, timed
 
 from sklearn_fw import AsagaClassifier, DiscreteICA, StructuredSVM
 from sklearn_fw.datasets import load_ocr_letters
@@ -28,20 +28,25 @@ N_BLOCKS = 16
 TOLERANCES = (1e-2, 1e-3)
 TABLES = ("a9a", "covtype", "generator")
 MADE_ROWS, MADE_BLOCKS = 400_000, 16  # of the generator, made by the workers
+MANY_ROWS, MANY_BLOCKS, LIMIT = 10_000_000, 64, 2_000  # LIMIT: MB that a worker may use
 DOCUMENTS, VOCABULARY, LENGTH, TOPICS = 1_000_000, 2_000, 30, 10
 PROJECTED = (1, 4, 16, 64, 128)
 LATENCY = 1e-3  # seconds of a message
 
 
 @contextlib.contextmanager
-def cluster(n_workers):
+def cluster(n_workers, memory_limit="auto"):
     """Client of a cluster of processes; its ``cpu()`` is the CPU time so far of all of them."""
     import distributed
 
     with (
         distributed.LocalCluster(
-            n_workers=n_workers, threads_per_worker=1, host="127.0.0.1", dashboard_address=":0"
-        ) as local,
+            n_workers=n_workers,
+            threads_per_worker=1,
+            host="127.0.0.1",
+            dashboard_address=":0",
+            memory_limit=memory_limit,
+        ) as local,  # fmt: skip
         distributed.Client(local) as client,
     ):
         client.cpu = lambda: time.process_time() + sum(client.run(time.process_time).values())
@@ -83,13 +88,13 @@ def arrays_of(made, sizes, n_columns):
     return da.concatenate(X), da.concatenate(y)
 
 
-def generated(quick):
+def generated(quick, n_rows=MADE_ROWS, n_blocks=MADE_BLOCKS):
     """Dask arrays of the generator, which workers make when they are asked for."""
     import dask
 
-    size = (2_000 if quick else MADE_ROWS) // MADE_BLOCKS
-    made = [dask.delayed(made_rows, nout=2)(seed, size) for seed in range(MADE_BLOCKS)]
-    return arrays_of(made, [size] * MADE_BLOCKS, 1000)
+    size = (2_000 if quick else n_rows) // n_blocks
+    made = [dask.delayed(made_rows, nout=2)(seed, size) for seed in range(n_blocks)]
+    return arrays_of(made, [size] * n_blocks, 1000)
 
 
 def made_rows(seed, n_rows, n_columns=1000, draws=30):
@@ -107,14 +112,15 @@ def made_rows(seed, n_rows, n_columns=1000, draws=30):
     return X, np.where(scores > 0, 1.0, -1.0)
 
 
-def on_cluster(n_workers, measure, *args):
+def on_cluster(n_workers, measure, *args, memory_limit="auto"):
     """What ``measure(client, *args)`` finds on a cluster of a fresh process."""
-    return in_child(_on_cluster, n_workers, measure, args)
+    return in_child(_on_cluster, n_workers, memory_limit, measure, args)
 
 
-def _on_cluster(n_workers, measure, args):
-    with cluster(n_workers) as client:
-        return measure(client, *args)
+def _on_cluster(n_workers, memory_limit, measure, args):
+    with cluster(n_workers, memory_limit) as client:
+        found = measure(client, *args)
+        return found if isinstance(found, dict) else list(found)
 
 
 def fit_rows(client, name, options, is_compared):
@@ -187,6 +193,48 @@ def of_rows(report, options):
         log=True,
     )  # fmt: skip
     project(report, {name: kept[name, tol, WORKERS[0]] for name in TABLES})
+
+
+def fit_many_rows(client, quick):
+    """Dicts of fits to each tolerance, of blocks that no worker could hold alone."""
+    import dask
+    import distributed
+
+    X, y = client.persist(generated(quick, MANY_ROWS, MANY_BLOCKS))
+    distributed.wait([X, y])
+    sizes = dask.compute(*(dask.delayed(n_bytes)(block) for block in X.to_delayed().ravel()))
+    quietly(AsagaClassifier(fit_intercept=False, max_iter=1).fit, X, y)
+    for tol in TOLERANCES:
+        start, wall = client.cpu(), time.perf_counter()
+        model = AsagaClassifier(fit_intercept=False, tol=tol, max_iter=1000).fit(X, y)
+        yield {
+            "tol": tol, "cpu": client.cpu() - start, "wall": time.perf_counter() - wall,
+            "rounds": int(model.history_["n_rounds"][-1]), "GB": sum(sizes) / 1e9,
+            "gap": model.dual_gap_ / model.objective_,
+            "peak": max(client.run(peak_memory).values()),
+        }  # fmt: skip
+
+
+def n_bytes(rows):
+    return rows.data.nbytes + rows.indices.nbytes + rows.indptr.nbytes
+
+
+def of_many_rows(report, options):
+    report.section("More rows than a worker can hold")
+    report.text(f"""{MANY_ROWS:,} rows of the generator in {MANY_BLOCKS} blocks, made by workers
+        that may use {LIMIT:,} MB each. Single fits. The peak is that of the largest worker: Python,
+        its libraries and its blocks.""")
+    rows = []
+    for n_workers in (4, 8):
+        for row in on_cluster(n_workers, fit_many_rows, options.quick, memory_limit=f"{LIMIT}MB"):
+            rows.append([
+                f"{n_workers} workers", f"{row['tol']:.1%}", f"{row['GB']:.2f}", row["rounds"],
+                f"{row['gap']:.1e}", f"{row['cpu']:.1f}", f"{row['wall']:.1f}",
+                f"{row['peak']:.0f}",
+            ])  # fmt: skip
+    report.table(
+        ["cluster", "gap asked", "rows, GB", "rounds", "gap", "CPU s", "wall s", "peak, MB"], rows
+    )
 
 
 def project(report, measured):
@@ -461,8 +509,8 @@ def killed(report, options):
 
 if __name__ == "__main__":
     parts = {
-        "rows": of_rows, "peers": peers, "words": of_words, "documents": of_documents,
-        "killed": killed,
+        "rows": of_rows, "large": of_many_rows, "peers": peers, "words": of_words,
+        "documents": of_documents, "killed": killed,
     }  # fmt: skip
     title = "Fits on clusters of Dask"
     raise SystemExit(main("cluster", title, ABOUT, parts, peers=("dask", "distributed", "dask-ml")))
