@@ -32,6 +32,7 @@ class Contender:
     last: float = 1e6  # the largest number of iterations, or the smallest tolerance
     elastic_net: bool = True
     l2: bool = True
+    l1: bool = True
     max_columns: int | None = None
     threads: int = 1
     compiles: bool = False  # in every call
@@ -45,6 +46,8 @@ class Contender:
     def takes(self, objective, n_columns):
         if self.max_columns is not None and n_columns > self.max_columns:
             return False
+        if not objective.l2:
+            return self.l1
         return self.elastic_net if objective.l1 else self.l2
 
 
@@ -70,7 +73,7 @@ def liblinear_problem(X, y):
 
 
 def liblinear_solver(code):
-    """``||w||^2 / 2 + C sum_i loss``: C = 1 / (alpha n); 0 is the primal solver, 7 the dual one."""
+    """``penalty + C sum_i loss``: C = 1 / (alpha n); 0 is the primal solver, 7 the dual, 6 l1."""
 
     def solve(data, objective, budget):
         from liblinear.liblinearutil import parameter, train
@@ -181,7 +184,9 @@ def cyanure_solver(name):
         from cyanure.estimators import LogisticRegression
 
         X, y = data
-        if objective.l1:
+        if not objective.l2:
+            penalty = {"penalty": "l1", "lambda_1": objective.l1}
+        elif objective.l1:
             penalty = {"penalty": "elasticnet", "lambda_1": objective.l1, "lambda_2": objective.l2}
         else:
             penalty = {"penalty": "l2", "lambda_1": objective.l2}
@@ -235,18 +240,21 @@ def _contenders():
     yield Contender("AsagaClassifier", "", asaga(1, "auto"))
     yield Contender("AsagaClassifier, asaga", "", asaga(1))
     yield Contender("AsagaClassifier, asaga, 2 threads", "", asaga(2), threads=2)
-    yield Contender("AsagaClassifier, sdca", "", asaga(1, "sdca"))
-    yield Contender("AsagaClassifier, sdca, 2 threads", "", asaga(2, "sdca"), threads=2)
+    for n_jobs, name in ((1, "sdca"), (2, "sdca, 2 threads")):
+        yield Contender(
+            f"AsagaClassifier, {name}", "", asaga(n_jobs, "sdca"), threads=n_jobs, l1=False
+        )
     for solver in ("saga", "lbfgs", "newton-cg", "newton-cholesky", "liblinear"):
         yield Contender(
             f"scikit-learn {solver}", "scikit-learn", sklearn_solver(solver),
-            elastic_net=solver == "saga",
+            elastic_net=solver == "saga", l1=solver == "saga",
             max_columns=2_000 if solver == "newton-cholesky" else None,
         )  # fmt: skip
-    for code, what in ((0, "primal"), (7, "dual")):
+    for code, what in ((0, "primal"), (7, "dual"), (6, "l1")):
         yield Contender(
             f"liblinear {what}", "liblinear-official", liblinear_solver(code), liblinear_problem,
-            kind=TOL, first=1.0 if code == 0 else 1e3, last=1e-14, elastic_net=False,
+            kind=TOL, first=1e3 if code == 7 else 1.0, last=1e-14, elastic_net=False,
+            l2=code != 6, l1=code == 6,
         )  # fmt: skip
     for step_size in ("auto", "line-search"):
         yield Contender(

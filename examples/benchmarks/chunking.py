@@ -194,6 +194,54 @@ def report_results(report, ours, peers, rows):
         metric counts it as missed.""")
 
 
+def sentence_times(limit):
+    """CPU seconds from one sentence to its tags: of features that are there, and of its words."""
+    import pycrfsuite
+
+    X_train, y_train, X_test, _ = load(limit)
+    features = TokenFeatures("chunking", fields=("w", "pos"), bias=False)
+    X = features.fit_transform(X_train)
+    model = estimator(len(y_train))
+    quietly(model.set_params(max_iter=2).fit, X, y_train)
+    trainer = pycrfsuite.Trainer(algorithm="ap", verbose=False)
+    attributes = [crfsuite_chunking_attributes(x) for x in X_train]
+    for made, tags in zip(attributes, y_train):
+        trainer.append(made, tags.tolist())
+    trainer.set("max_iterations", 5)
+    sentences = X_test[:500]
+    ready = [features.transform([x]) for x in sentences]
+    made = [crfsuite_chunking_attributes(x) for x in sentences]
+    with trained(trainer) as (tagger, _, _):
+        tasks = {
+            "StructuredSVM, features": lambda: [model.predict(x) for x in ready],
+            "CRFsuite, attributes": lambda: [tagger.tag(x) for x in made],
+            "StructuredSVM, words": lambda: [
+                model.predict(features.transform([x])) for x in sentences
+            ],
+            "CRFsuite, words": lambda: [
+                tagger.tag(crfsuite_chunking_attributes(x)) for x in sentences
+            ],
+        }
+        for task in tasks.values():
+            task()
+        return {name: timed(task, 5)[1] / len(sentences) for name, task in tasks.items()}
+
+
+def one_sentence(report, options):
+    found = in_child(sentence_times, 400 if options.quick else None)
+    report.section("One sentence at a time")
+    report.text("""Milliseconds of CPU time for one sentence of the test set, mean of 500: from
+        features or attributes that are there, and from words and part-of-speech tags.""")
+    report.table(["from", "ms"], [[k, shown(1e3 * v, ".3f")] for k, v in found.items()])
+    ready, raw = (1e3 * float(found[f"StructuredSVM, {what}"]) for what in ("features", "words"))
+    report.goals(("ms, features ready", ready, 0.05, "<="), ("ms, words", raw, 0.2, "<="))
+    for what, theirs in (("features", "attributes"), ("words", "words")):
+        ours, peer = found[f"StructuredSVM, {what}"], found[f"CRFsuite, {theirs}"]
+        if peer < ours:
+            report.loses(f"One sentence, {what}: CRFsuite {1e3 * float(peer):.3f} ms, "
+                         f"StructuredSVM {1e3 * float(ours):.3f} ms.")  # fmt: skip
+
+
 def report_ratios(report, svm, lbfgs):
     report.section("Comparison with CRFsuite L-BFGS")
     svm_all = svm["vectorizing"] + svm["cpu"]
@@ -249,7 +297,7 @@ def inside_a_fit(report, options):
 
 
 if __name__ == "__main__":
-    parts = {"contenders": contenders, "inside": inside_a_fit}
+    parts = {"contenders": contenders, "inside": inside_a_fit, "sentence": one_sentence}
     raise SystemExit(
         main("chunking", "Chunking: CoNLL-2000", ABOUT, parts, peers=["python-crfsuite"])
     )

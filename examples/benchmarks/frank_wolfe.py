@@ -7,6 +7,7 @@ SKLEARN_FW_DATA names.
 from _frank_wolfe_averages import averages_part, subgradient_part, submodular_part
 from _frank_wolfe_defaults import defaults_part
 from _frank_wolfe_experiments import lasso_part
+from _frank_wolfe_functions import functions_part, radius_part
 from _frank_wolfe_races import completion_part, dense_part, l1_part
 from _report import main
 
@@ -20,7 +21,8 @@ averages of subgradient steps; "spec" is an independent plain implementation of 
 PARTS = {
     "lasso": lasso_part, "averages": averages_part, "l1": l1_part, "dense": dense_part,
     "completion": completion_part, "subgradient": subgradient_part,
-    "submodular": submodular_part, "defaults": defaults_part,
+    "submodular": submodular_part, "defaults": defaults_part, "functions": functions_part,
+    "radius": radius_part,
 }  # fmt: skip
 
 if __name__ == "__main__":

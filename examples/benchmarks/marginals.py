@@ -27,6 +27,7 @@ from _marginals_large import (
     exact_inference,
     known_fields,
     not_converged,
+    oracle_grids,
     summaries,
     wide_grids,
 )
@@ -281,6 +282,8 @@ def fields(report, options):
 
 
 if __name__ == "__main__":
-    parts = {"fields": fields, "wide": wide_grids, "exact": exact_inference}
+    parts = {
+        "fields": fields, "wide": wide_grids, "oracle": oracle_grids, "exact": exact_inference,
+    }  # fmt: skip
     raise SystemExit(main("marginals", "Marginals and bounds on log Z", ABOUT, parts,
                           peers=("pyagrum", "pgmpy")))  # fmt: skip
