@@ -273,8 +273,10 @@ def fit_peers(client, name, options):
     quietly(AsagaClassifier(fit_intercept=False, max_iter=1).fit, X, y)  # compiles or reads
     measured = {}
     for peer in PEERS:
+        if name != "a9a" and peer[0] == "dask-ml" and peer[-1] > FEW_ITERATIONS:
+            continue
         runs = []
-        for _ in range(options.repeat):
+        while len(runs) < options.repeat and sum(run["cpu"] for run in runs) < ENOUGH:
             start = client.cpu()
             model = fit_peer(peer, X, y, alpha)
             seconds = client.cpu() - start
@@ -311,6 +313,7 @@ def fit_peer(peer, X, y, alpha):
     return model.fit(X, (y > 0).astype(int))
 
 
+FEW_ITERATIONS, ENOUGH = 10, 60.0  # of dask-ml on many rows; CPU seconds of repeated fits
 PEERS = (
     ("AsagaClassifier", 1e-3), ("AsagaClassifier", 1e-6), ("dask-ml", "admm", 10),
     ("dask-ml", "admm", 100), ("dask-ml", "lbfgs", 10), ("dask-ml", "lbfgs", 100),
@@ -323,7 +326,9 @@ def peers(report, options):
     report.text("""The same rows (dense blocks) and objective with two workers. dask-ml has ADMM
         and L-BFGS, here with 10 and 100 iterations at most; ``SGDClassifier`` (averaged) visits all
         blocks by ``partial_fit`` in this process, 1 and 10 times. The excess is that of the
-        objective over the optimum, as a share. dask-ml counts no bytes.""")
+        objective over the optimum, as a share. dask-ml counts no bytes. Fits are repeated until
+        they took a minute, and 100 iterations, which take minutes on a9a, are left out on
+        covtype.""")
     best = {}
     for name in ("a9a", "covtype"):
         rows = []
@@ -337,7 +342,7 @@ def peers(report, options):
     for name in ("a9a", "covtype"):
         ours = best[name, PEERS[1]]
         for solver in ("admm", "lbfgs"):
-            found = [best[name, peer] for peer in PEERS if solver in peer]
+            found = [best[name, peer] for peer in PEERS if solver in peer and (name, peer) in best]
             ratio = float(ours["cpu"]) / min(float(row["cpu"]) for row in found)
             report.goals(
                 (f"{name}: CPU seconds, ours to 1e-6 / dask-ml {solver}", ratio, 1.0, "<=")
