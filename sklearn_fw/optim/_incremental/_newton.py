@@ -11,7 +11,6 @@ from ..._core import check
 from ..._core.budget import budget_now
 from ..._core.parameters import check_parameters
 from ..._kernels import lazy
-from ...losses import SquaredError
 from . import _finite_sum as finite_sum
 from ._run import Run, Solver, Start
 
@@ -23,8 +22,6 @@ COLUMNS = 1000
 CG_STEPS = 250
 # Products with which a step is found where the matrix serves for the next one, too.
 KEPT = 8
-# Rows from which on a run begins on one in SHARE of them, to a rough accuracy or for some steps.
-MANY, SHARE, ROUGH, SAMPLE_STEPS = 4000, 8, 1e-2, 12
 # Parts of the largest curvature that are added to the curvature when steps fail.
 DAMPED = (0.0, 1e-3, 1e-2, 0.1, 1.0)
 # Products of the rows pay where there are WIDE times as many columns, at most FEW rows, and
@@ -290,7 +287,7 @@ class NewtonCGRun(SecondOrderRun):
         # The decrement of Newton's method, as a share of the objective, measures how near this is.
         nearness = np.sqrt(np.sqrt(first / max(self.value, 1e-300)))
         accuracy = float(self.settings.forcing) * min(1.0, nearness)
-        n_products = 0
+        n_products, falls = 0, 0.0
         while n_products < CG_STEPS:
             product = hessian.times(move)
             n_products += 1
@@ -298,11 +295,15 @@ class NewtonCGRun(SecondOrderRun):
             if not curvature > 0.0:
                 break
             share = size / curvature
+            fall = share * size
+            falls += fall
             step += share * move
             rest -= share * product
             solved = hessian.solve_roughly(rest)
             before, size = size, np.vdot(rest, solved)
-            if size <= accuracy**2 * first or budget_now().is_spent:
+            # The residual does not say how little the model still falls where directions are stiff.
+            is_solved = size <= accuracy**2 * first or n_products * fall <= accuracy * falls
+            if is_solved or budget_now().is_spent:
                 break
             move = solved + (size / before) * move
         return step, n_products
@@ -349,32 +350,6 @@ class NewtonCGRun(SecondOrderRun):
         self._stand_at(best.coef, best.intercept)
 
 
-def start_from_sample(problem, solver, *, tol, rng):
-    """A `Start` near the optimum, found on a share of many dense rows; None where there are few.
-
-    Far from the optimum a share of the rows tells the way as well as all of them. Steps on all
-    sparse rows cost little there.
-    """
-    used = problem.active.size
-    if not is_dense(problem) or used < MANY or used // SHARE < 2 * problem.n_columns:
-        return None
-    sample = np.sort(rng.permutation(problem.active)[: used // SHARE])
-    part = problem.part(sample)
-    kinds = np.unique(problem.y).size if problem.loss.task == "classification" else 0
-    if np.unique(part.y).size < kinds:
-        return None
-    part.penalty = problem.penalty.scaled(part.total_weight / problem.total_weight)
-    run = solver.start(part, tol=max(tol, ROUGH), rng=rng)
-    return Start(*_after(run, SAMPLE_STEPS))
-
-
-def _after(run, n_steps):
-    for _ in range(n_steps):
-        if run.step()["certified"] and run.may_stop(run.best.row()):
-            break
-    return run.engine.point()
-
-
 def is_wide(problem):
     n, penalty = problem.active.size, problem.penalty
     if not (finite_sum.is_ridge(penalty) and penalty.l2 > 0.0 and is_dense(problem)):
@@ -408,7 +383,10 @@ def start_from_products(problem, solver, *, tol, rng):
     small = problem.like(root, part.y, penalty, part.weight)
     run = NewtonCGRun(small, solver, tol=0.1 * tol, rng=rng)
     run.exact = False
-    coef, intercept = _after(run, WIDE_STEPS)
+    for _ in range(WIDE_STEPS):
+        if run.step()["certified"] and run.may_stop(run.best.row()):
+            break
+    coef, intercept = run.engine.point()
     factors = solve_triangular(root.T, coef)
     total = factors.sum(axis=0)
     if problem.fit_intercept:
@@ -451,8 +429,8 @@ class NewtonCG(Solver):
         check_parameters(self)
         if not finite_sum.is_ridge(problem.penalty):
             raise ValueError("solver='newton_cg' needs a ridge or no penalty: use solver='newton'")
-        for begin in (start_from_sample, start_from_products) if problem.sums is None else ():
-            start = start or begin(problem, self, tol=tol, rng=rng)
+        if start is None and problem.sums is None:
+            start = start_from_products(problem, self, tol=tol, rng=rng)
         return NewtonCGRun(problem, self, tol=tol, rng=rng, start=start)
 
 
@@ -643,6 +621,4 @@ class Newton(Solver):
                 "solver='newton' takes one output and penalties of single coefficients only; use "
                 "solver='newton_cg' or 'asaga'"
             )
-        if start is None and not isinstance(problem.loss, SquaredError):  # one step, then
-            start = start_from_sample(problem, self, tol=tol, rng=rng)
         return NewtonRun(problem, self, tol=tol, rng=rng, start=start)
