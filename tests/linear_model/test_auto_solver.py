@@ -5,6 +5,7 @@ import warnings
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from scipy.special import expit
 from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits, load_iris, load_wine
 from sklearn.exceptions import ConvergenceWarning
@@ -103,16 +104,14 @@ def test_losses_without_second_derivatives(solver, loss):
     assert model.objective_ == pytest.approx(best.objective_, rel=1e-7)
 
 
-@pytest.mark.slow
-def test_many_rows_begin_with_some_of_them():
-    rng = np.random.default_rng(2)
-    X = rng.standard_normal((5000, 6))
-    y = np.digitize(X[:, 0] + rng.logistic(size=5000), [-1, 1])
-    for labels in (y, y > 1):
-        model = AsagaClassifier(tol=1e-9, random_state=0).fit(X, labels)
-        cold = AsagaClassifier(tol=1e-9, solver="asaga", max_iter=1000).fit(X, labels)
-        assert model.objective_ == pytest.approx(cold.objective_, rel=1e-8)
-        assert model.n_iter_ < 5
+@pytest.mark.parametrize("solver", ["newton", "newton_cg"])
+def test_rare_categories_take_few_steps(solver):
+    rng = np.random.default_rng(0)
+    category = np.searchsorted(np.cumsum(0.6 * 0.4 ** np.arange(12)), rng.random(40_000))
+    X = StandardScaler().fit_transform(np.eye(13)[category])
+    y = rng.random(40_000) < expit(rng.standard_normal(13))[category]
+    model = AsagaClassifier(solver=solver, tol=1e-6, fit_intercept=False, random_state=0).fit(X, y)
+    assert model.n_iter_ <= 10
 
 
 @pytest.mark.slow
