@@ -4,6 +4,7 @@ import functools
 import sys
 
 import numpy as np
+import scipy.sparse as sp
 from sklearn.utils.validation import validate_data
 
 
@@ -55,6 +56,17 @@ def delayed_blocks(X, y, sample_weight):
     return list(zip(*columns.values()))
 
 
+def aligned(X):
+    """The same array or sparse matrix, copied unless its numbers lie at multiples of their size.
+
+    Those that came over a network or from the disk of a worker may not: NumPy would copy them for
+    every product, and compiled code be compiled once more.
+    """
+    arrays = vars(X).values() if sp.issparse(X) else [X]
+    is_aligned = all(a.flags.aligned for a in arrays if isinstance(a, np.ndarray))
+    return X if is_aligned else X.copy()
+
+
 class Block:
     """Data of one block, and what was made of them last, which is not stored with them."""
 
@@ -67,6 +79,9 @@ class Block:
 
     def __getstate__(self):
         return vars(self) | {"_made": (None, None)}
+
+    def __setstate__(self, state):
+        vars(self).update((name, aligned(value)) for name, value in state.items())
 
 
 def note_columns(estimator, X):

@@ -17,7 +17,7 @@ from sklearn.utils import check_random_state as _random_state
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
-from .blocks import refuse_collection
+from .blocks import aligned, refuse_collection
 
 # Largest number of which squares can be summed, and multiplied with weights; one over it is the
 # smallest share that a weight may have.
@@ -359,7 +359,7 @@ def table(X, *, input_name="X", **options):
     """`sklearn.utils.check_array`, after `kind`."""
     X = kind(X, input_name)
     with _named(input_name):
-        return check_array(X, input_name=input_name, **options)
+        return aligned(check_array(X, input_name=input_name, **options))
 
 
 def data(estimator, X, *y, **options):
@@ -368,7 +368,8 @@ def data(estimator, X, *y, **options):
         y = (_check_targets(y[0], options.get("y_numeric", False)),)
     X = kind(X, "X")
     with _named("X", "y"):
-        return validate_data(estimator, X, *y, **options)
+        found = validate_data(estimator, X, *y, **options)
+    return (aligned(found[0]), *found[1:]) if isinstance(found, tuple) else aligned(found)
 
 
 def rows(estimator, X, *y, **options):

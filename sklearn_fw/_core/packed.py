@@ -268,7 +268,7 @@ def writable(array, dtype=np.float64):
     """
     if type(array) is np.ndarray and array.dtype == dtype and array.flags.carray:
         return array  # np.require says the same, at ten times the price
-    return np.require(array, dtype, "CW")
+    return np.require(array, dtype, "CAW")
 
 
 def starts_of(lengths):

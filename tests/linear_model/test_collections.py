@@ -312,6 +312,29 @@ def test_a_block_on_disk_has_its_rows_once(arrays):
     assert X.nbytes < sys.getsizeof(block) < size
 
 
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
+def test_blocks_that_travelled_are_aligned_in_memory(form):
+    """Dask puts buffers of messages and files one after the other, whatever their sizes are."""
+
+    def moved(values):
+        buffers = []
+        code = pickle.dumps(values, protocol=5, buffer_callback=buffers.append)
+        parts = [bytes(1) + buffer.raw().tobytes() for buffer in buffers]
+        return pickle.loads(code, buffers=[memoryview(part)[1:] for part in parts])
+
+    def is_aligned(X):
+        return (X.data if sp.issparse(X) else X).flags.aligned
+
+    X, y = several_targets()
+    given = moved(form(X))
+    assert not is_aligned(given)
+    block = TableBlock(0, given, y, moved(np.ones(len(y))), is_numeric=True)
+    for part in (block, moved(block)):
+        assert is_aligned(part.X)
+        assert part.weight.flags.aligned
+        np.testing.assert_array_equal(part.X @ np.eye(X.shape[1]), X)
+
+
 def test_rows_may_exceed_the_memory_of_all_workers(extra, arrays):
     """Dask moves blocks to disk, and no other object holds their rows."""
     distributed = extra("distributed", "distributed")

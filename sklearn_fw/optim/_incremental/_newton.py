@@ -40,8 +40,8 @@ DECREASE, FLATTER, TRIALS = 1e-4, 0.9, 40
 class LossSums:
     """Sums over rows at points: arrays of a row per column and one, the last, of intercepts.
 
-    Scores and slopes at the last two points are kept, and scores along the last direction, for the
-    arrays given then: answers depend on the arguments alone.
+    Scores and slopes at the last two points are kept, and scores along the last direction. Copies
+    of these are known by their numbers: every task on a cluster brings its own.
     """
 
     def __init__(self, problem):
@@ -53,7 +53,7 @@ class LossSums:
     def _at(self, point, scores=None):
         """Scores, losses and slopes at a point."""
         for known, *found in self._kept:
-            if known is point:
+            if same(known, point):
                 return found
         if scores is None:
             scores = self.problem.scores(*parted(point, self.problem))
@@ -66,8 +66,8 @@ class LossSums:
         """Sum of the losses and its gradient at ``point``, which is ``before + length * move``."""
         if before is not None:
             scores = self._at(before)[0]
-            self._kept.sort(key=lambda kept: kept[0] is before)  # the other one goes
-            if self._along[0] is not move:
+            self._kept.sort(key=lambda kept: same(kept[0], before))  # the other one goes
+            if not same(self._along[0], move):
                 self._along = move, self.problem.scores(*parted(move, self.problem))
             self._at(point, scores + length * self._along[1])
         _, losses, slopes = self._at(point)
@@ -82,7 +82,7 @@ class LossSums:
 
     def _curvature(self, point, damping):
         """`Curvature` of the losses plus ``damping`` times the largest that there can be."""
-        if self._bent[0] is not point or self._bent[1] != damping:
+        if not same(self._bent[0], point) or self._bent[1] != damping:
             problem = self.problem
             scores, _, slopes = self._at(point)
             curvature = finite_sum.Curvature(problem, scores, slopes)
@@ -124,6 +124,10 @@ class LossSums:
     @property
     def stiffness(self):
         return self.problem.stiffness
+
+
+def same(a, b):
+    return a is b or np.array_equal(a, b)
 
 
 class Bend:

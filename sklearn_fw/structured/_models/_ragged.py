@@ -43,7 +43,7 @@ def stack_rows(X, n_features=None):
         matrix, row_start = stack(_alike(items, n_features))
         matrix = check.sparse(matrix, "X")
     check_some(len(row_start) - 1)
-    return (matrix if isinstance(X, Stacked) else _finite(matrix)), row_start
+    return (matrix if isinstance(X, Stacked) else check.aligned(_finite(matrix))), row_start
 
 
 def _alike(items, n_features):
