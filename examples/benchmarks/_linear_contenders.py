@@ -226,6 +226,10 @@ def asaga(n_jobs, solver="asaga"):
     return solve
 
 
+def asaga_by_default(data, objective, tol):
+    return asaga_model(data, objective, 10**6, solver="auto", tol=tol).coef_.ravel()
+
+
 def asaga_model(data, objective, max_iter, n_jobs=1, solver="asaga", tol=0.0):
     X, y = data
     model = AsagaClassifier(
@@ -237,7 +241,7 @@ def asaga_model(data, objective, max_iter, n_jobs=1, solver="asaga", tol=0.0):
 
 
 def _contenders():
-    yield Contender("AsagaClassifier", "", asaga(1, "auto"))
+    yield Contender("AsagaClassifier", "", asaga_by_default, kind=TOL, first=1e-1, last=1e-14)
     yield Contender("AsagaClassifier, asaga", "", asaga(1))
     yield Contender("AsagaClassifier, asaga, 2 threads", "", asaga(2), threads=2)
     for n_jobs, name in ((1, "sdca"), (2, "sdca, 2 threads")):

@@ -78,7 +78,7 @@ def _warm_up(contender, X, y, problem):
     far it comes.
     """
     if contender.name == "AsagaClassifier":
-        contender.solve((X, y), objective_of(problem, len(y)), 20)
+        contender.solve((X, y), objective_of(problem, len(y)), 1e-6)
         return
     rng = np.random.default_rng(0)
     tiny, y = rng.standard_normal((40, 12)), np.where(np.arange(40) % 2, 1.0, -1.0)
