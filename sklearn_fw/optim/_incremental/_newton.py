@@ -305,7 +305,7 @@ class NewtonCGRun(SecondOrderRun):
             rest -= share * product
             solved = hessian.solve_roughly(rest)
             before, size = size, np.vdot(rest, solved)
-            # The residual does not say how little the model still falls where directions are stiff.
+            # A residual can stay large where the model hardly falls any more.
             is_solved = size <= accuracy**2 * first or n_products * fall <= accuracy * falls
             if is_solved or budget_now().is_spent:
                 break
@@ -417,13 +417,15 @@ class NewtonCG(Solver):
     One output or several, any number of columns. The preconditioner is the inverse of the mean
     curvature of all outputs, as a matrix for some hundred columns and its diagonal for more; for
     sparse rows the matrix follows when a step needs many iterations of conjugate gradients, which
-    cost two products with X each.
+    cost two products with X each. These end by the residual, or when one lowers the model of the
+    objective by little compared with their mean (Nash, Sofer, "Assessing a search direction within a
+    truncated-Newton method", Operations Research Letters 9, 1990).
 
     Parameters
     ----------
     forcing : float, default=0.5
-        How exactly the system of a step is solved far from the optimum, in (0, 1); the nearer the
-        optimum, the more exactly.
+        Residual, and decrease of the model compared with the mean, at which a step far from the
+        optimum ends, in (0, 1); nearer the optimum they are smaller.
     """
 
     _: KW_ONLY
