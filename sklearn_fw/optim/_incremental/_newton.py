@@ -418,8 +418,8 @@ class NewtonCG(Solver):
     curvature of all outputs, as a matrix for some hundred columns and its diagonal for more; for
     sparse rows the matrix follows when a step needs many iterations of conjugate gradients, which
     cost two products with X each. These end by the residual, or when one lowers the model of the
-    objective by little compared with their mean (Nash, Sofer, "Assessing a search direction within a
-    truncated-Newton method", Operations Research Letters 9, 1990).
+    objective by little compared with their mean (Nash, Sofer, "Assessing a search direction within
+    a truncated-Newton method", Operations Research Letters 9, 1990).
 
     Parameters
     ----------
