@@ -107,6 +107,18 @@ def test_tables_of_the_guide_are_measured(benchmark_program):
         assert len(found) >= int(number[0] if number else 1)
 
 
+def test_figures_of_the_guide_are_on_pages():
+    """Figures are numbered, so that one that a page loses renames those behind it."""
+    drawn = {
+        name
+        for page in PAGES.glob("*.rst")
+        for name in re.findall(r"figure:: figures/(\S+)", page.read_text(encoding="utf-8"))
+    }
+    for page in (ROOT / "docs" / "guide").glob("*.rst"):
+        shown = re.findall(r"figure:: /benchmarks/figures/(\S+)", page.read_text(encoding="utf-8"))
+        assert drawn.issuperset(shown), page.name
+
+
 def test_headlines_are_those_of_the_benchmarks(benchmark_program):
     """``python3 dev.py bench headlines --write`` puts new numbers into both files."""
     headlines = benchmark_program("headlines")
