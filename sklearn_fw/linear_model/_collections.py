@@ -49,7 +49,7 @@ class TableBlock(Block):
             if not is_numeric:
                 self.labels = check.find_labels(y, "y")
             if weight is not None:
-                weight = check.aligned(np.asarray(weight, dtype=float))
+                weight = np.require(weight, float, "A")
                 if weight.any():  # those of a whole block may be zero
                     check.sample_weight(weight, len(y))
         except ValueError as error:

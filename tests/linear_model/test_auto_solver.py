@@ -104,6 +104,18 @@ def test_losses_without_second_derivatives(solver, loss):
     assert model.objective_ == pytest.approx(best.objective_, rel=1e-7)
 
 
+@pytest.mark.slow
+def test_many_dense_rows_of_two_classes_and_of_three():
+    rng = np.random.default_rng(2)
+    X = rng.standard_normal((5000, 6))
+    y = np.digitize(X[:, 0] + rng.logistic(size=5000), [-1, 1])
+    for labels in (y, y > 1):
+        model = AsagaClassifier(tol=1e-9, random_state=0).fit(X, labels)
+        other = AsagaClassifier(tol=1e-9, solver="asaga", max_iter=1000).fit(X, labels)
+        assert model.objective_ == pytest.approx(other.objective_, rel=1e-8)
+        assert model.n_iter_ <= 5
+
+
 @pytest.mark.parametrize("solver", ["newton", "newton_cg"])
 def test_rare_categories_take_few_steps(solver):
     rng = np.random.default_rng(0)
@@ -111,6 +123,7 @@ def test_rare_categories_take_few_steps(solver):
     X = StandardScaler().fit_transform(np.eye(13)[category])
     y = rng.random(40_000) < expit(rng.standard_normal(13))[category]
     model = AsagaClassifier(solver=solver, tol=1e-6, fit_intercept=False, random_state=0).fit(X, y)
+    assert model.converged_
     assert model.n_iter_ <= 10
 
 
