@@ -6,13 +6,14 @@ from _searnn_tasks import pairs
 
 from sklearn_fw.seq2seq import LearningToSearch, Minibatches, RecurrentNetwork, SeaRNNTransducer
 
+LIKELIHOOD, SEARCH = "defaults", "learning to search"
 VARIANTS = {
-    "defaults": {},
-    "maximum likelihood": {"loss": "mle"},
-    "learned roll-out": {"search": {"roll_out": "learned"}},
-    "uniform tokens": {"search": {"token_sampling": "uniform"}},
+    LIKELIHOOD: {},
+    SEARCH: {"loss": "ll"},
+    f"{SEARCH}, learned roll-out": {"loss": "ll", "search": {"roll_out": "learned"}},
+    f"{SEARCH}, after 300 updates": {"loss": "ll", "training": {"warm_up": 300}},
     "rate 0.001": {"training": {"learning_rate": 0.001}},
-    "rate 0.004": {"training": {"learning_rate": 0.004}},
+    "rate 0.002": {"training": {"learning_rate": 0.002}},
 }
 
 

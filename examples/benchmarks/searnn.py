@@ -5,7 +5,7 @@ from statistics import median
 import numpy as np
 from _report import Clock, Repeats, in_child, main, quietly, shown
 from _searnn_data import SYMBOLS, letters, need_torch, spelling
-from _searnn_defaults import VARIANTS, fitted
+from _searnn_defaults import LIKELIHOOD, SEARCH, VARIANTS, fitted
 from _searnn_tasks import TASKS
 
 from sklearn_fw.seq2seq import LearningToSearch, Minibatches, RecurrentNetwork, SeaRNNTransducer
@@ -147,12 +147,12 @@ def defaults(report, options):
     }
     report.section("Default settings")
     report.text("""Mean task loss on 500 test pairs in percent, after ``SeaRNNTransducer().fit`` on
-        1,000 pairs with defaults, and with one setting changed. The loss is the Hamming loss for
-        outputs as long as inputs, and otherwise the edit distance per token. Regret is the
-        difference of the default to the best of a column, in points.""")
+        1,000 pairs with defaults (maximum likelihood), and with other settings. The loss is the
+        Hamming loss for outputs as long as inputs, and otherwise the edit distance per token.
+        Regret is the difference of the default to the best of a column, in points.""")
     errors = {name: [own["error"] for own in found[name]] for name in names}
     best = [min(column) for column in zip(*errors.values())]
-    regret = [own - least for own, least in zip(errors["defaults"], best)]
+    regret = [own - least for own, least in zip(errors[LIKELIHOOD], best)]
     means = [sum(abs(e - b) for e, b in zip(errors[name], best)) / len(best) for name in names]
     report.table(
         ["setting", *tasks, "mean regret"],
@@ -160,7 +160,7 @@ def defaults(report, options):
          for name, mean in zip(names, means)]
         + [["regret of the default", *(shown(r, ".2f") for r in regret), None]],
     )  # fmt: skip
-    own = found["defaults"]
+    own = found[LIKELIHOOD]
     report.text("Fits with defaults, on one core:")
     report.records(
         "task", dict(zip(tasks, own)), ("updates", "updates", ".0f"), ("status", "end"),
@@ -169,11 +169,12 @@ def defaults(report, options):
     first, second = sorted(zip(means, names))[:2]
     report.loses(f"Smallest mean regret: {first[1]}, {first[0]:.2f} points; then {second[1]}, "
                  f"{second[0]:.2f}.")  # fmt: skip
-    likelihood = [r["seconds"] for r in found["maximum likelihood"]]
-    ratios = [r["seconds"] / seconds for r, seconds in zip(own, likelihood)]
+    regrets, slower = dict(zip(names, means)), sum(r["seconds"] for r in found[SEARCH])
+    report.text(f"""All of them took {sum(r["seconds"] for r in own):.0f} CPU seconds, and learning
+        to search {slower:.0f}.""")
     report.goals(
         ("CPU seconds of the longest default fit", max(r["seconds"] for r in own), 120.0, "<="),
-        ("CPU seconds, defaults / maximum likelihood, largest", max(ratios), 1.3, "<="),
+        ("mean regret, defaults, points", regrets[LIKELIHOOD], regrets[SEARCH], "<="),
     )
 
 
