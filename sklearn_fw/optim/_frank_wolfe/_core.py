@@ -237,10 +237,13 @@ class Minimization(FrankWolfe):
         )  # fmt: skip
 
     def state(self):
-        return self.state_at(self.iterate.point.copy())
+        if self.lazy:
+            active = self.iterate.active
+            return self.state_at(Lazy, atoms=active.atoms, weights=active.weights.copy())
+        return self.state_at(x=self.iterate.point.copy())
 
-    def state_at(self, x):
-        return OptimizeResult(x=x, fun=self.value, dual_gap=self.dual_gap, nit=self.n_iter + 1)
+    def state_at(self, kind=OptimizeResult, **point):
+        return kind(**point, fun=self.value, dual_gap=self.dual_gap, nit=self.n_iter + 1)
 
     def solution(self):
         return self.best
@@ -307,6 +310,16 @@ class Minimization(FrankWolfe):
             return self.objective.image(point)
         size = None if self.image is None else self.image.size
         return check.vector(self.objective.image(point), "the image of objective", size)
+
+
+class Lazy(OptimizeResult):
+    """A state whose ``x`` is made of its atoms where a callback reads it."""
+
+    def __missing__(self, key):
+        if key != "x":
+            raise KeyError(key)
+        self.x = ActiveSet(self.atoms, self.weights).point()
+        return self.x
 
 
 def checked_derivatives(answer, wanted, who="function"):
