@@ -24,8 +24,8 @@ class Objective(ABC):
     """Base class of smooth functions of a linear image of x.
 
     The function is ``f(x) = h(M x)``, and the image ``M x`` is what methods keep. A subclass sets
-    ``size`` and writes the three methods below; quadratic functions write `inner` too. All arrays
-    are vectors.
+    ``size`` and writes the three methods below; a quadratic function sets ``is_quadratic``, and may
+    write `inner`, which else takes two calls of `slopes`. All arrays are vectors.
 
     Attributes
     ----------
@@ -115,7 +115,9 @@ class Objective(ABC):
         others : ndarray of shape (n_image,) or (k, n_image)
             Others.
         """
-        raise NotImplementedError(f"{type(self).__name__} is not known to be quadratic")
+        if not self.is_quadratic:
+            raise NotImplementedError(f"{type(self).__name__} is not known to be quadratic")
+        return others @ self._change(image)
 
     def _change(self, image):
         """The slopes of a quadratic function without those at zero."""

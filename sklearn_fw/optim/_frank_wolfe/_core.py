@@ -230,20 +230,17 @@ class Minimization(FrankWolfe):
 
     def described(self):
         active = self.iterate.active
-        return OptimizeResult(
-            x=None if self.lazy else self.iterate.point, fun=self.value, jac=self.gradient,
+        return Lazy(
+            {} if self.lazy else {"x": self.iterate.point}, fun=self.value, jac=self.gradient,
             dual_gap=self.dual_gap, atoms=active and active.atoms,
             weights=active and active.weights.copy(),
         )  # fmt: skip
 
     def state(self):
-        if self.lazy:
-            active = self.iterate.active
-            return self.state_at(Lazy, atoms=active.atoms, weights=active.weights.copy())
-        return self.state_at(x=self.iterate.point.copy())
+        return self.state_at(self.described() if self.lazy else {"x": self.iterate.point.copy()})
 
-    def state_at(self, kind=OptimizeResult, **point):
-        return kind(**point, fun=self.value, dual_gap=self.dual_gap, nit=self.n_iter + 1)
+    def state_at(self, point):
+        return Lazy(point, fun=self.value, dual_gap=self.dual_gap, nit=self.n_iter + 1)
 
     def solution(self):
         return self.best
@@ -253,14 +250,13 @@ class Minimization(FrankWolfe):
         best = self.best
         if self._refining or not self._is_exact:
             iterate = self.iterate
-            iterate.point = best.x
+            iterate.point = best.get("x")
             if best.atoms is not None:
                 iterate.active = ActiveSet(best.atoms, best.weights)
             self.refresh()
             super().certify(is_last=True)
             self.best, self._is_exact = self.described(), True
         if self.lazy:
-            self.best.x = ActiveSet(self.best.atoms, self.best.weights).point()
             self.best.fun, self.best.jac = self.objective(self.best.x)
         return self.best
 
@@ -313,13 +309,12 @@ class Minimization(FrankWolfe):
 
 
 class Lazy(OptimizeResult):
-    """A state whose ``x`` is made of its atoms where a callback reads it."""
+    """What is known of a point, whose ``x`` is made of its atoms where it is first read."""
 
     def __missing__(self, key):
         if key != "x":
             raise KeyError(key)
-        self.x = ActiveSet(self.atoms, self.weights).point()
-        return self.x
+        return self.setdefault("x", ActiveSet(self.atoms, self.weights).point())
 
 
 def checked_derivatives(answer, wanted, who="function"):

@@ -1,6 +1,5 @@
 """Quadratics over the atoms found so far: corrections of all weights, and steps in one kernel."""
 
-import time
 from functools import cached_property
 
 import numpy as np
@@ -109,9 +108,6 @@ class Secants(Objective):
     @cached_property
     def _at_zero(self):
         return self.slopes(np.zeros(self.size))[1]
-
-    def inner(self, image, others):
-        return others @ self._change(image)
 
 
 class QuadraticCorrection(Correction):
@@ -305,8 +301,7 @@ def maximise_on_simplex(gram, linear, weights, accuracy):
 
 scan = lazy("frank_wolfe.scan")
 
-CHUNK = 250  # steps of one call, between which time limits are looked at
-LONGEST_CALL = 0.5  # seconds after which a call makes no more of them
+CHUNK = 50  # steps of one call, between which time limits are looked at
 REFRESH = 1000  # steps after which slopes are computed again
 PATIENCE = 500, 5  # steps, in all and for each atom in use, after which a run is slow
 MOST = 1000  # atoms whose weights are corrected at once
@@ -381,15 +376,12 @@ class ScanRun(Minimization):
 
     def _chunk(self):
         """Rows of some steps of the kernel; empty when it has no room for the next."""
-        left = self.max_iter - self.n_iter - 1, REFRESH - self._since
-        n_left = min(*left, self._chunk_size)
-        rows, made, end = np.empty((n_left, scan.ROW)), 0, time.monotonic() + LONGEST_CALL
+        n_left = min(self.max_iter - self.n_iter - 1, REFRESH - self._since, self._chunk_size)
+        rows, made = np.empty((n_left, scan.ROW)), 0
         while made < n_left and self._supply(int(self.hull.counts[scan.NEXT])):
             made += scan.steps(self.hull, KINDS[self.variant], self.signed, rows[made:])
             if self.hull.numbers[scan.GAP] <= self.tol:
                 break
-            if time.monotonic() > end:
-                n_left = made
         n_calls = self.iterate.n_calls
         self._take_over(made)
         table = [self._row(n_calls + i, *row) for i, row in enumerate(rows[:made].tolist(), 1)]
@@ -463,7 +455,7 @@ class ScanRun(Minimization):
         ids, m = hull.ids[:k], len(hull.slopes)
         heights = hull.weights[:k] * np.where(ids < m, self.scale, -self.scale)
         x = np.bincount(ids % m, weights=heights, minlength=m)  # weights of the columns
-        return self.state_at(x=x if self.points is None else x @ self.points)
+        return self.state_at({"x": x if self.points is None else x @ self.points})
 
     def hand_over(self):
         hull, k = self.hull, self.hull.counts[scan.N_ACTIVE]

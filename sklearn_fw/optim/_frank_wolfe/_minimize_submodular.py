@@ -308,6 +308,3 @@ class HalfSquare(Objective):
 
     def adjoint(self, slopes):
         return slopes.copy()
-
-    def inner(self, image, others):
-        return others @ image

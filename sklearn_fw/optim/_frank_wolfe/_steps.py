@@ -57,11 +57,10 @@ class Line:
     def curvature(self):
         return float(self.objective.curvature(self.direction))
 
-    def size(self):
-        return self.square()
-
     def square(self):
         return float(self.direction.dot(self.direction))
+
+    size = square
 
     def root(self, slope, longest, guess):
         """Step of least value and slope there, where that is known faster than by trials."""
