@@ -141,6 +141,14 @@ def test_worker_processes_map_the_buffer():
     assert found == ["memmap", "memmap"]
 
 
+@pytest.mark.parametrize("kind", KINDS)
+def test_sums_join_samples(kind):
+    blocks = blocks_of(LENGTHS, kind)
+    packed = Packed.from_list(blocks)
+    for other in (packed[[4, 1]], [packed[4], packed[1]]):
+        assert_same_blocks(packed + other, [*packed, packed[4], packed[1]])
+
+
 def test_becomes_an_object_array():
     packed = Packed.from_list([np.zeros((2, 3)), np.ones((2, 3))])  # equal shapes stay apart
     array = np.asarray(packed)

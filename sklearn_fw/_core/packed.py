@@ -52,6 +52,8 @@ class Packed:
     array([0, 2, 3])
     """
 
+    ndim = 1  # what scikit-learn sees
+
     def __init__(self, values, offsets, index=None):
         self.values = _check_values(values)
         self.offsets = _check_offsets(offsets, self.values.shape[0])
@@ -96,11 +98,6 @@ class Packed:
         return (len(self.index),)
 
     @property
-    def ndim(self):
-        """Number of dimensions seen by scikit-learn, 1."""
-        return 1
-
-    @property
     def lengths(self):
         """Number of rows of each sample, an array of shape (n_samples,)."""
         return self.offsets[self.index + 1] - self.offsets[self.index]
@@ -110,6 +107,10 @@ class Packed:
 
     def __iter__(self):
         return (self._block(j) for j in self.index)
+
+    def __add__(self, other):
+        """Join the samples of both, copied, as lists are joined."""
+        return self.from_list([*self, *self.from_list(other)])
 
     def __getitem__(self, key):
         if isinstance(key, tuple):

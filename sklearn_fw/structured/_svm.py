@@ -437,8 +437,7 @@ class StructuredSVM(StructuredPredictor, CallbackSupportMixin, Estimator):
     _path_class, _regularization_path = kind_of_path, structured_path
 
     def _resolved(self, X, y):
-        model = resolve_model(self.model, X, y, self.task_loss, self.class_weight)
-        return clone(self).set_params(model=model)
+        return clone(self).set_params(model=self._find_model(X, y))
 
     def _snapshot(self, method):
         """Fitted attributes in the middle of a fit, for callbacks."""
