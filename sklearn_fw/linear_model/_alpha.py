@@ -175,7 +175,7 @@ def _eigenvalues(matrix):
 def _copies(problem, targets):
     """Number of the set of copies (equal columns and targets) per active row; which are in none."""
     used = problem.active
-    _, group = np.unique(_keys(problem)[used], return_inverse=True)
+    _, group = np.unique(row_keys(problem)[used], return_inverse=True)
     order = np.argsort(group, kind="stable")
     starts = np.flatnonzero(np.diff(group[order], prepend=-1))
     varies = np.zeros(starts.size, dtype=bool)
@@ -195,7 +195,7 @@ def independent_rows(problem, targets):
     return np.unique(copy[~varies]).size + max(float(alone.sum()), alone.size)
 
 
-def _keys(problem):
+def row_keys(problem):
     rng = np.random.default_rng(0)
     factors = rng.integers(2**64, size=problem.n_columns, dtype=np.uint64) | np.uint64(1)
     keys = np.empty(problem.n_rows, dtype=np.uint64)
@@ -224,38 +224,53 @@ def _variances(problem):
 def strength_by_folds(problem, targets):
     """Strength of least held-out loss on warm-started paths of folds that keep copies together."""
     problems = [problem.variant(y=np.ascontiguousarray(y)) for y in targets]
-    strongest = [zero_strength(variant) for variant in problems]
-    if None in strongest or max(strongest) == 0.0 or problem.active.size < 2 * FOLDS:
-        return None
     n_entries = problem.X.nnz if sp.issparse(problem.X) else problem.X.size
-    rng = check.random_state(0)  # the same choice in every fit
-    _, copy = np.unique(_copies(problem, targets)[0], return_inverse=True)
-    fold = rng.permutation(copy.max() + 1)[copy] % FOLDS
-    pairs = []
     n_folds = math.ceil(LARGE / max(n_entries * len(problems), 1))
+    fold, scales, pairs = fold_numbers(problem, targets), _variances(problem), []
     for k in range(min(n_folds, FOLDS)):
         train, test = problem.active[fold != k], problem.active[fold == k]
         if train.size and test.size:
             pairs += [(p, p.part(train), p.part(test)) for p in problems]
-    scales = _variances(problem)
-    if sp.issparse(problem.X):  # of the entries
-        scales *= problem.total_weight / np.maximum(problem.counts, 1)
+    if sp.issparse(problem.X):
+        scales *= of_entries(problem.total_weight, problem.counts)
+    return strength_along(pairs, scales, Auto())
+
+
+def fold_numbers(problem, targets):
+    """Number of the fold of each active row, the same of all copies and in every fit."""
+    _, copy = np.unique(_copies(problem, targets)[0], return_inverse=True)
+    return check.random_state(0).permutation(copy.max(initial=-1) + 1)[copy] % FOLDS
+
+
+def of_entries(total_weight, counts):
+    """By what mean squares of sparse columns become those of their entries."""
+    return total_weight / np.maximum(counts, 1)
+
+
+def strength_along(pairs, scales, solver):
+    """The same, of problems with their parts to fit and those held out."""
+    strongest = [zero_strength(whole) for whole, *_ in pairs]
+    if not pairs or None in strongest or max(strongest) == 0.0:
+        return None
+    whole, *_ = pairs[0]
+    if whole.active.size < 2 * FOLDS:
+        return None
     scales = np.sqrt(scales[scales > 0.0])
     # From where on all columns may be in, and a ridge does not shrink them.
     weakest = max(strongest) * scales.min() / scales.max()
-    ridge = problem.penalty.strong_convexity
+    ridge, total_weight = whole.penalty.strong_convexity, whole.total_weight
     if ridge > 0.0:
-        weakest = min(weakest, problem.total_weight * scales.min() ** 2 / ridge)
+        weakest = min(weakest, total_weight * scales.min() ** 2 / ridge)
     reached = int(STEPS * np.log10(max(strongest) / weakest))
     usual = reached + STEPS * DECADES
     values = max(strongest) * 10.0 ** (-np.arange(usual + STEPS * DECADES) / STEPS)
     with time_budget(budget_now().share(SECONDS)):
-        losses = _losses_along(pairs, values, reached, usual, rng)
+        losses = _losses_along(pairs, values, reached, usual, solver)
     best = np.flatnonzero(losses <= (1.0 + EQUAL) * losses.min())[0]
     if best == len(values) - 1 and losses[best] > EXACT * losses[0]:
         warn(
-            f"alpha='auto' takes {values[best] / problem.total_weight:.3g}, the smallest value "
-            f"tried, at which the held-out loss still falls: set alpha"
+            f"alpha='auto' takes {values[best] / total_weight:.3g}, the smallest value tried, at "
+            f"which the held-out loss still falls: set alpha"
         )
     return float(values[best])
 
@@ -274,20 +289,21 @@ def optima_by_folds(problem, targets):
     return coefs
 
 
-def _losses_along(pairs, values, reached, usual, rng):
+def _losses_along(pairs, values, reached, usual, solver):
     """Held-out losses, in units of those of zero coefficients; infinite for values not reached."""
     losses, starts, worse = np.full(len(values), np.inf), [None] * len(pairs), 0
+    rng = check.random_state(0)  # the same choice in every fit
     for i, value in enumerate(values):
         total = 0.0
         for j, (whole, train, test) in enumerate(pairs):
             share = train.total_weight / whole.total_weight
             train = train.variant(penalty=whole.penalty.scaled(value * share))
             run, _ = solve(
-                train, Auto(), tol=ACCURACY, max_iter=ITERATIONS, rng=rng, start=starts[j]
+                train, solver, tol=ACCURACY, max_iter=ITERATIONS, rng=rng, start=starts[j]
             )
             best = run.best
             starts[j] = Start(best.coef, best.intercept, best.memory)
-            total += test.loss_sum(test.scores(best.coef, best.intercept)) / whole.size
+            total += test.loss_at(best.coef, best.intercept) / whole.size
         if i and budget_now().is_spent:
             break
         losses[i] = total

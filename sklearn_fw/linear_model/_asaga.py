@@ -19,7 +19,7 @@ from ..optim import Asaga, FiniteSum, Newton, NewtonCG, Seen, Start, is_ridge
 from ..optim._incremental import _minimize_saga as incremental
 from ..penalties import resolve_penalty
 from ._alpha import ALPHA, automatic_strength, in_unlike_units, of_loss
-from ._collections import Collected, Columns, Plan, problems_of
+from ._collections import Collected, Columns, Plan, problems_of, strength_of_folds
 from ._linear import LinearClassifier, LinearRegressor, Units, only
 from ._path import PathModel, has_strength, param_name, zero_strength
 
@@ -567,7 +567,7 @@ class AsagaRegressor(LinearRegressor, AsagaModel):
     -----
     More than 13 parameters: the units of columns are a choice of their own, next to the solver's.
     `fit` takes collections of Dask, as `AsagaClassifier` does; copied rows then count as one row
-    within blocks only.
+    within blocks only, and with an l1 norm "auto" of ``alpha`` holds out a fifth of each block.
 
     References
     ----------
@@ -623,24 +623,24 @@ class AsagaRegressor(LinearRegressor, AsagaModel):
         plan, facts = self._plan(loss, 1.0), found.facts(self.n_features_in_)
         rows = found.rows(plan)
         is_auto, standardizes = isinstance(self.alpha, str), self.standardize
-        if is_auto and not is_ridge(plan.penalty):
-            raise ValueError(
-                "alpha='auto' for collections of Dask is for a ridge: set alpha, or l1_ratio=0"
-            )
-        columns = None
+        columns, ridge = None, is_ridge(plan.penalty)
         if is_auto or standardizes is True:
             columns = Columns(rows, facts, self.fit_intercept)
         if isinstance(standardizes, str):
-            standardizes = is_auto and columns.in_unlike_units
+            standardizes = is_auto and ridge and columns.in_unlike_units
         self._units = Units(None, None, np.zeros(n_targets))
         if standardizes:
             self._units = columns.units(n_targets)
-            rows = found.rows(plan._replace(units=self._units))
+            plan = plan._replace(units=self._units)
+            rows = found.rows(plan)
             columns = Columns(rows, facts, self.fit_intercept)
         self.scale_ = self._units.scale
-        if is_auto:
+        if is_auto and ridge:
             strength = of_loss(loss, plan.penalty, columns.strength())
             self.alpha_ = strength / facts.total_weight or ALPHA
+        elif is_auto:
+            strength = strength_of_folds(rows, plan, facts, n_targets, columns, self.solver_)
+            self.alpha_ = (strength or 0.0) / facts.total_weight or ALPHA
         else:
             self.alpha_ = float(self.alpha)
         penalty = plan.penalty.scaled(self.alpha_ * facts.total_weight)

@@ -10,11 +10,16 @@ from .._core.blocks import Block, delayed_blocks, note_columns
 from ..optim import ROWS, Facts, FiniteSum, PartedSum, PartSums, check_rows, make_parts
 from ._alpha import (
     DENSE,
+    FOLDS,
     SPARSE,
     Moments,
+    fold_numbers,
     independent_rows,
     moments_of_target,
+    of_entries,
     ridge_of_least_error,
+    row_keys,
+    strength_along,
     unlike,
 )
 from ._linear import Units, signs
@@ -99,12 +104,19 @@ class PartRows:
 
     def __init__(self, problems):
         self.problems, self.sums = problems, [PartSums(problem) for problem in problems]
+        self._held = None
 
     def output(self, k):
         return self.sums[k]
 
     def is_sparse(self):
         return sp.issparse(self.problems[0].X)
+
+    def weight(self):
+        return self.problems[0].total_weight
+
+    def counts(self):
+        return self.problems[0].counts.astype(float)
 
     def columns(self, few):
         problem = self.problems[0]
@@ -113,6 +125,20 @@ class PartRows:
     def targets(self):
         weight = self.problems[0].weights
         return np.array([weight @ problem.y for problem in self.problems])
+
+    def held(self, is_out):
+        """The rows that are held out, or all others, as weights for the same table."""
+        if self._held is None:
+            first, targets = self.problems[0], [problem.y for problem in self.problems]
+            # Which fold depends on the block, so that of blocks of one row some hold it out.
+            chosen = int(row_keys(first)[:1].sum() % FOLDS)
+            out = np.zeros(first.n_rows, bool)
+            out[first.active] = fold_numbers(first, targets) == chosen
+            self._held = [
+                PartRows([p.like(p.X, p.y, p.penalty, p.weights * rows) for p in self.problems])
+                for rows in (~out, out)
+            ]
+        return self._held[is_out]
 
     def moments(self, means, y_means):
         rows = independent_rows(self.problems[0], [problem.y for problem in self.problems])
@@ -202,6 +228,20 @@ class Collected(NamedTuple):
 
     def rows(self, plan):
         return self.blocks.chosen("problems", plan)
+
+
+def strength_of_folds(rows, plan, facts, n_problems, columns, solver):
+    """Strength of another penalty by the loss of rows held out of all blocks, or None."""
+    scales = columns.variances
+    if columns.is_sparse:
+        scales = scales * of_entries(facts.total_weight, rows.sum("counts"))
+    sides = [rows.chosen("held", is_out) for is_out in (False, True)]
+    known = [facts._replace(total_weight=side.sum("weight")) for side in sides]
+    if not all(own.total_weight > 0.0 for own in known):
+        return None
+    wholes = problems_of(rows, plan, facts, n_problems)
+    parts = [problems_of(side, plan, own, n_problems) for side, own in zip(sides, known)]
+    return strength_along(list(zip(wholes, *parts, strict=True)), scales, solver)
 
 
 def problems_of(rows, plan, facts, n_problems):

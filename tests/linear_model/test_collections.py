@@ -14,12 +14,13 @@ from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris
 from sklearn.preprocessing import scale
 
 from sklearn_fw import AsagaClassifier, AsagaRegressor, KernelStudentTDensity
-from sklearn_fw.linear_model import AveragedSubgradientClassifier
+from sklearn_fw.linear_model import AveragedSubgradientClassifier, _collections
 from sklearn_fw.linear_model._collections import Plan, TableBlock
 from sklearn_fw.linear_model._linear import Units
 from sklearn_fw.losses import SquaredError
 from sklearn_fw.optim import Asaga
 from sklearn_fw.optim._distributed import _parted_newton
+from sklearn_fw.optim._distributed._parts import LocalParts
 from sklearn_fw.penalties import Box, ElasticNet, GroupLasso
 
 WEIGHTS = np.random.default_rng(0).random(569)
@@ -155,6 +156,48 @@ def test_workers_give_the_fit_of_the_whole_table(arrays, cluster, name):
     assert np.all(np.diff(rounds) > 0)
     assert np.all(np.diff(sent) > 0)
     assert history["part_time"][-1] > 0.0
+
+
+def sparse_truth(form):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((3000, 60)) * (rng.random((3000, 60)) < 0.3)
+    y = 3.0 * X[:, :5].sum(axis=1) + 2.0 * rng.standard_normal(3000)
+    return form(X[:1500]), y[:1500], X[1500:], y[1500:]
+
+
+@pytest.mark.parametrize("l1_ratio", [0.5, 1.0])
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
+def test_held_out_rows_of_all_blocks_choose_alpha(arrays, form, l1_ratio):
+    X, y, X_test, y_test = sparse_truth(form)
+    model = AsagaRegressor(l1_ratio=l1_ratio, tol=1e-6)
+    alone = clone(model).fit(X, y)
+    found = clone(model).fit(blocks(arrays, X), blocks(arrays, y))
+    assert found.alpha_ == pytest.approx(alone.alpha_, rel=5.0)
+    assert found.score(X_test, y_test) == pytest.approx(alone.score(X_test, y_test), abs=0.01)
+    same = clone(model).set_params(alpha=found.alpha_).fit(X, y)
+    np.testing.assert_allclose(found.coef_, same.coef_, atol=1e-3)
+
+
+def test_workers_choose_the_same_alpha(arrays, cluster, monkeypatch):
+    import dask
+
+    X, y, *_ = sparse_truth(np.asarray)
+    parts = blocks(arrays, X), blocks(arrays, y)
+    on_workers = AsagaRegressor(l1_ratio=1.0).fit(*parts)
+    monkeypatch.setattr(_collections, "make_parts", lambda own: LocalParts(dask.compute(*own)))
+    here = AsagaRegressor(l1_ratio=1.0).fit(*parts)
+    assert on_workers.alpha_ == pytest.approx(here.alpha_)
+    np.testing.assert_allclose(on_workers.coef_, here.coef_, rtol=1e-6, atol=1e-9)
+
+
+def test_blocks_without_weight(arrays):
+    X, y = load_diabetes(return_X_y=True)
+    weight = np.ones(len(y))
+    weight[:97] = 0.0
+    for model in (AsagaRegressor(alpha=0.1, l1_ratio=1.0), AsagaRegressor(l1_ratio=1.0)):
+        found = model.fit(*(blocks(arrays, values) for values in (X, y, weight)))
+        alone = clone(model).set_params(alpha=found.alpha_, tol=1e-6).fit(X, y, weight)
+        np.testing.assert_allclose(found.coef_, alone.coef_, rtol=0.01, atol=1.0)
 
 
 def test_steps_change_few_coefficients_at_a_time(arrays, monkeypatch):

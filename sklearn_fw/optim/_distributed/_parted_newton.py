@@ -21,7 +21,7 @@ class PartedNewtonRun(SecondOrderRun):
     def __init__(self, problem, settings, **options):
         super().__init__(problem, settings, **options)
         self.free = finite_sum.is_ridge(problem.penalty)
-        bend = problem.parts.sum("columns")
+        bend = problem.columns
         self.center = np.zeros(problem.n_columns) if bend.mean is None else bend.mean
         curvature = problem.loss.smoothness * bend.squares
         self.unit = 1.0 / np.where(curvature > 0.0, curvature, 1.0)

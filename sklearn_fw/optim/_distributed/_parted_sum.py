@@ -1,5 +1,6 @@
 """A finite sum over parts: what solvers need of it are sums at points that this process holds."""
 
+from copy import copy
 from functools import cached_property
 from typing import NamedTuple
 
@@ -39,7 +40,7 @@ class PartSums(LossSums):
         return self.problem.smoothness
 
     def zero_loss(self):
-        return self.problem.size * self.problem.total_weight
+        return self.problem.loss_at(np.zeros(self.problem.shape), 0.0)  # of no weight, too
 
     def conjugates(self, point, scale):
         return self.problem.conjugate_sum(self._at(point)[2], scale)
@@ -96,6 +97,15 @@ class PartedSum(FiniteSum):
 
     newton_run = PartedNewtonRun
 
+    def variant(self, *, penalty):
+        """The same rows with another penalty, sharing what depends on rows alone."""
+        for name in ("size", "smoothness", "columns"):
+            getattr(self, name)  # cached from now on
+        other = copy(self)
+        other.penalty = penalty
+        vars(other).pop("has_dual", None)
+        return other
+
     # ---- as `LossSums` ---------------------------------------------------------------------------
 
     def evaluate(self, point, before=None, move=None, length=0.0):
@@ -110,12 +120,19 @@ class PartedSum(FiniteSum):
     # ---- as `FiniteSum` --------------------------------------------------------------------------
 
     @cached_property
+    def columns(self):
+        return self.parts.sum("columns")
+
+    @cached_property
     def smoothness(self):
         return max(self.parts.each("smoothness"))
 
     @cached_property
     def size(self):
         return self.parts.sum("zero_loss") / self.total_weight
+
+    def loss_at(self, coef, intercept):
+        return self.parts.sum("loss", self._point(coef, intercept), 0.0)
 
     def conjugate_sum(self, slopes, scale=1.0):
         return self.parts.sum("conjugates", self.at, scale)
@@ -128,9 +145,13 @@ class PartedSum(FiniteSum):
         intercept, losses, *_ = self._at_best_intercept(coef, np.zeros(self.shape[1:]))
         return coef, intercept, (losses + self.penalty.value(coef)) / self.total_weight
 
-    def _at_best_intercept(self, coef, intercept):
+    def _point(self, coef, intercept):
         point = np.zeros((self.n_columns + 1, self.n_outputs or 1))
         point[:-1], point[-1] = coef.reshape(point[:-1].shape), intercept
+        return point
+
+    def _at_best_intercept(self, coef, intercept):
+        point = self._point(coef, intercept)
         if self.fit_intercept:
             shift = self._find_shift(ShiftedParts(self.parts, point))
             if self.n_outputs is not None:

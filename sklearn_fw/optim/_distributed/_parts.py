@@ -83,8 +83,7 @@ class ClusterParts:
 
     def __init__(self, futures, client):
         self.futures, self.client, self.traffic = futures, client, Traffic()
-        self.path = ()  # methods and arguments that lead from a part to what answers
-        self._way = None  # its future
+        self.path = ()  # the `Step` objects that lead from a part to what answers
         self._sent = []  # arrays that every worker has, and their futures
         self._wait(futures)
         homes = client.who_has(self.futures)
@@ -135,18 +134,18 @@ class ClusterParts:
     def chosen(self, method, *args):
         """The same with what the method of every part returns, which the part keeps or makes."""
         other = copy(self)
-        other.path, other._way, other._sizes = (*self.path, (method, args)), None, {}
+        other.path, other._sizes = (*self.path, Step(method, args)), {}
         return other
 
     def _asked(self, ask, method, args, targets):
         """Futures of answers of pairs of a part, or some, and whose place to take."""
         args = [self._on_workers(argument) for argument in args]
-        if self.path and (self._way is None or self._way.status != "finished"):
-            self._way = self._send(self.path)
+        for step in self.path:
+            if step.future is None or step.future.status != "finished":
+                step.future = self._send(step.values)
+        path = [step.future for step in self.path]
         return [
-            self.client.submit(
-                ask, target, method, *args, path=self._way or (), pure=False, **self._at(k)
-            )
+            self.client.submit(ask, target, method, *args, path=path, pure=False, **self._at(k))
             for target, k in targets
         ]
 
@@ -189,6 +188,13 @@ class ClusterParts:
         for future in futures:  # of several errors that of the first part
             if future.status == "error":
                 future.result()
+
+
+class Step:
+    """A method and its arguments, which every worker has once for all parts chosen after it."""
+
+    def __init__(self, *values):
+        self.values, self.future = values, None
 
 
 def _answer(part, method, *args, path=()):

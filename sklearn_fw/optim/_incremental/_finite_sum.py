@@ -136,7 +136,7 @@ class FiniteSum:
 
     @cached_property
     def column_means(self):
-        return self.gradient(self.weights) / self.total_weight
+        return self.gradient(self.weights) / (self.total_weight or 1.0)
 
     @cached_property
     def counts(self):
@@ -203,6 +203,9 @@ class FiniteSum:
 
     def loss_sum(self, scores, shift=0.0):
         return self.loss._total(self.y, scores, shift, self.weight)
+
+    def loss_at(self, coef, intercept):
+        return self.loss_sum(self.scores(coef, intercept))
 
     def losses_and_slopes(self, scores, slopes):
         """Sum of the weighted losses; their derivatives go to ``slopes``, maybe ``scores``."""
