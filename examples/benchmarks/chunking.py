@@ -4,6 +4,7 @@ import time
 
 import numpy as np
 from _casimir_problems import trained
+from _chunking_cluster import LAM, on_workers
 from _report import Clock, in_child, main, medians, peak_memory, quietly, shown, timed
 
 from sklearn_fw.datasets import load_conll2000
@@ -11,7 +12,6 @@ from sklearn_fw.metrics import phrase_f1_score
 from sklearn_fw.preprocessing import TokenFeatures, crfsuite_chunking_attributes
 from sklearn_fw.structured import BlockFrankWolfe, ChainModel, StructuredSVM
 
-LAM = 1e-2
 N_PASSES = 10
 CONVERGED = 0.02  # duality gap of the run to the optimum, relative to the objective
 # The trainers of CRFsuite with the settings of its chunking tutorial, which are its defaults.
@@ -297,7 +297,10 @@ def inside_a_fit(report, options):
 
 
 if __name__ == "__main__":
-    parts = {"contenders": contenders, "inside": inside_a_fit, "sentence": one_sentence}
+    parts = {
+        "contenders": contenders, "inside": inside_a_fit, "sentence": one_sentence,
+        "workers": on_workers,
+    }  # fmt: skip
     raise SystemExit(
         main("chunking", "Chunking: CoNLL-2000", ABOUT, parts, peers=["python-crfsuite"])
     )

@@ -504,7 +504,7 @@ class AsagaRegressor(LinearRegressor, AsagaModel):
         Weight of the penalty, not negative. For a ridge "auto" minimizes the generalized
         cross-validation error of the squared loss [1]_, or is the sum of the variances of the
         columns divided by n where these are too many for "newton". For other penalties it minimizes
-        the held-out loss of five folds along a path, of one from 2 million entries of X on. Copied
+        the held-out loss of five folds along a path, of one from a million entries of X on. Copied
         rows count as one row and stay in one fold.
     l1_ratio : float, default=0.0
         Fraction of the l1 norm in the elastic net, in [0, 1].
