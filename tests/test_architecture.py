@@ -74,7 +74,7 @@ LINES_OF_CODE = {
     "random_fields": 3278,
     "structured": 9236,
     "surrogates": 892,
-    "linear_model": 1619,
+    "linear_model": 1620,
     "density": 1349,
     "gaussian_probability": 1455,
     "pac_bayes": 552,

@@ -18,8 +18,8 @@ from ..losses import LogLoss, MultinomialLogLoss, resolve_loss
 from ..optim import Asaga, FiniteSum, Newton, NewtonCG, Seen, Start, is_ridge
 from ..optim._incremental import _minimize_saga as incremental
 from ..penalties import resolve_penalty
-from ._alpha import ALPHA, automatic_strength, in_unlike_units, of_loss
-from ._collections import Collected, Columns, Plan, problems_of, strength_of_folds
+from ._alpha import ALPHA, automatic_strength, in_unlike_units
+from ._collections import Collected, Columns, Plan, problems_of
 from ._linear import LinearClassifier, LinearRegressor, Units, only
 from ._path import PathModel, has_strength, param_name, zero_strength
 
@@ -458,7 +458,7 @@ class AsagaClassifier(LinearClassifier, AsagaModel):
         plan = plan._replace(classes=self.classes_, factors=factors)
         n_problems = 1 if n_outputs or self.classes_.size == 2 else self.classes_.size
         facts = found.facts(self.n_features_in_, float(weights.sum()))
-        return problems_of(found.rows(plan), plan, facts, n_problems)
+        return problems_of(found.rows(plan), facts, plan, n_problems)
 
     def _is_multinomial(self, loss, n_classes):
         if isinstance(loss, MultinomialLogLoss):
@@ -623,28 +623,24 @@ class AsagaRegressor(LinearRegressor, AsagaModel):
         plan, facts = self._plan(loss, 1.0), found.facts(self.n_features_in_)
         rows = found.rows(plan)
         is_auto, standardizes = isinstance(self.alpha, str), self.standardize
-        columns, ridge = None, is_ridge(plan.penalty)
+        columns = None
         if is_auto or standardizes is True:
-            columns = Columns(rows, facts, self.fit_intercept)
+            columns = Columns(rows, facts, plan)
         if isinstance(standardizes, str):
-            standardizes = is_auto and ridge and columns.in_unlike_units
+            standardizes = is_auto and columns.in_unlike_units
         self._units = Units(None, None, np.zeros(n_targets))
         if standardizes:
             self._units = columns.units(n_targets)
             plan = plan._replace(units=self._units)
             rows = found.rows(plan)
-            columns = Columns(rows, facts, self.fit_intercept)
+            columns = Columns(rows, facts, plan)
         self.scale_ = self._units.scale
-        if is_auto and ridge:
-            strength = of_loss(loss, plan.penalty, columns.strength())
-            self.alpha_ = strength / facts.total_weight or ALPHA
-        elif is_auto:
-            strength = strength_of_folds(rows, plan, facts, n_targets, columns, self.solver_)
-            self.alpha_ = (strength or 0.0) / facts.total_weight or ALPHA
+        if is_auto:
+            self.alpha_ = columns.strength(n_targets, self.solver_) / facts.total_weight or ALPHA
         else:
             self.alpha_ = float(self.alpha)
         penalty = plan.penalty.scaled(self.alpha_ * facts.total_weight)
-        return problems_of(rows, plan._replace(penalty=penalty), facts, n_targets)
+        return problems_of(rows, facts, plan._replace(penalty=penalty), n_targets)
 
     def _stacked(self, points):
         points = [self._units.back(coef, c, k) for k, (coef, c) in enumerate(points)]

@@ -7,7 +7,7 @@ import scipy.sparse as sp
 
 from .._core import check
 from .._core.blocks import Block, delayed_blocks, note_columns
-from ..optim import ROWS, Facts, FiniteSum, PartedSum, PartSums, check_rows, make_parts
+from ..optim import ROWS, Facts, FiniteSum, PartedSum, PartSums, check_rows, is_ridge, make_parts
 from ._alpha import (
     DENSE,
     FOLDS,
@@ -17,6 +17,7 @@ from ._alpha import (
     independent_rows,
     moments_of_target,
     of_entries,
+    of_loss,
     ridge_of_least_error,
     row_keys,
     strength_along,
@@ -152,12 +153,12 @@ class PartRows:
 class Columns:
     """Means and variances of the columns of a collection, and what is chosen by them."""
 
-    def __init__(self, rows, facts, fit_intercept):
-        self.rows, self.facts, self.center = rows, facts, fit_intercept
+    def __init__(self, rows, facts, plan):
+        self.rows, self.facts, self.plan, self.center = rows, facts, plan, plan.fit_intercept
         self.is_sparse = all(rows.each("is_sparse"))
         self.few = facts.n_columns <= (SPARSE if self.is_sparse else DENSE)
         bend, total = rows.sum("columns", self.few), facts.total_weight
-        self.means = bend.mean if fit_intercept else np.zeros(facts.n_columns)
+        self.means = bend.mean if self.center else np.zeros(facts.n_columns)
         self.matrix = bend.squares if self.few else None
         # About the means of dense columns, about zero of sparse ones.
         if self.few:
@@ -169,14 +170,20 @@ class Columns:
 
     @property
     def in_unlike_units(self):
-        return not self.is_sparse and unlike(self.variances)
+        is_table = not self.is_sparse and is_ridge(self.plan.penalty)
+        return is_table and unlike(self.variances)
 
     def units(self, n_targets):
         center = None if self.is_sparse else self.means
         return Units.about(center, self.variances, np.zeros(n_targets))
 
-    def strength(self):
-        """Of a ridge, for the squared loss; copies are found within blocks only."""
+    def strength(self, n_problems, solver):
+        """Of the penalty; copies are found within blocks only."""
+        if is_ridge(self.plan.penalty):
+            return of_loss(self.plan.loss, self.plan.penalty, self._of_least_squares())
+        return self._by_held_out_rows(n_problems, solver) or 0.0
+
+    def _of_least_squares(self):
         if not self.few:
             return float(self.variances.sum())
         total = self.facts.total_weight
@@ -185,6 +192,17 @@ class Columns:
         return ridge_of_least_error(
             Moments(self.matrix, self.means, total, n_rows, self.center, wholes, alongs)
         )
+
+    def _by_held_out_rows(self, n_problems, solver):
+        parts = [self.rows, *(self.rows.chosen("held", is_out) for is_out in (False, True))]
+        facts = [self.facts._replace(total_weight=part.sum("weight")) for part in parts]
+        if not all(own.total_weight > 0.0 for own in facts):
+            return None
+        scales = self.variances
+        if self.is_sparse:
+            scales = scales * of_entries(self.facts.total_weight, self.rows.sum("counts"))
+        problems = [problems_of(*pair, self.plan, n_problems) for pair in zip(parts, facts)]
+        return strength_along(list(zip(*problems, strict=True)), scales, solver)
 
 
 class Collected(NamedTuple):
@@ -230,21 +248,7 @@ class Collected(NamedTuple):
         return self.blocks.chosen("problems", plan)
 
 
-def strength_of_folds(rows, plan, facts, n_problems, columns, solver):
-    """Strength of another penalty by the loss of rows held out of all blocks, or None."""
-    scales = columns.variances
-    if columns.is_sparse:
-        scales = scales * of_entries(facts.total_weight, rows.sum("counts"))
-    sides = [rows.chosen("held", is_out) for is_out in (False, True)]
-    known = [facts._replace(total_weight=side.sum("weight")) for side in sides]
-    if not all(own.total_weight > 0.0 for own in known):
-        return None
-    wholes = problems_of(rows, plan, facts, n_problems)
-    parts = [problems_of(side, plan, own, n_problems) for side, own in zip(sides, known)]
-    return strength_along(list(zip(wholes, *parts, strict=True)), scales, solver)
-
-
-def problems_of(rows, plan, facts, n_problems):
+def problems_of(rows, facts, plan, n_problems):
     settings = {"fit_intercept": plan.fit_intercept, "n_outputs": plan.n_outputs}
     return [
         PartedSum(rows.chosen("output", k), facts, plan.loss, plan.penalty, **settings)
