@@ -190,6 +190,13 @@ def test_workers_choose_the_same_alpha(arrays, cluster, monkeypatch):
     np.testing.assert_allclose(on_workers.coef_, here.coef_, rtol=1e-6, atol=1e-9)
 
 
+def test_empty_blocks_hold_nothing_out(arrays):
+    X, y, *_ = sparse_truth(np.asarray)
+    sizes = [0, 700, 0, 1, 799]
+    found = AsagaRegressor(l1_ratio=1.0).fit(blocks(arrays, X, sizes), blocks(arrays, y, sizes))
+    assert np.all(found.coef_[:5] > 2.0)
+
+
 def test_blocks_without_weight(arrays):
     X, y = load_diabetes(return_X_y=True)
     weight = np.ones(len(y))

@@ -102,8 +102,9 @@ class PartedSum(FiniteSum):
         for name in ("size", "smoothness", "columns"):
             getattr(self, name)  # cached from now on
         other = copy(self)
-        other.penalty = penalty
-        vars(other).pop("has_dual", None)
+        other.penalty, other.sums = penalty, other
+        for name in ("has_dual", "null"):
+            vars(other).pop(name, None)
         return other
 
     # ---- as `LossSums` ---------------------------------------------------------------------------
