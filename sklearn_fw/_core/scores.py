@@ -160,17 +160,7 @@ class PairwiseScores:
         labels : array-like of shape (n_nodes,), integer
             State of each node, from 0 to ``n_states - 1``.
         """
-        labels = integers(labels, "labels", None)
-        if labels.shape != (self.n_nodes,):
-            raise ValueError(
-                f"labels must hold one state for each of {self.n_nodes} nodes, got shape "
-                f"{labels.shape}"
-            )
-        if labels.min() < 0 or labels.max() >= self.n_states:
-            raise ValueError(
-                f"labels must be states from 0 to {self.n_states - 1}, got {labels.min()} to "
-                f"{labels.max()}"
-            )
+        labels = states_of(self, labels, "labels")
         value = self.unary[np.arange(self.n_nodes), labels].sum()
         if len(self.edges):
             ends = labels[self.edges]
@@ -220,6 +210,21 @@ def as_array(array, name):
         return np.asarray(array)
     except ValueError as error:
         raise ValueError(f"{name} must be an array: {error}") from None
+
+
+def states_of(scores, labels, name):
+    """A state of each node as an array of integers."""
+    labels = integers(labels, name, None)
+    if labels.shape != (scores.n_nodes,):
+        raise ValueError(
+            f"{name} must hold one state for each of {scores.n_nodes} nodes, got {labels.shape}"
+        )
+    if labels.min() < 0 or labels.max() >= scores.n_states:
+        raise ValueError(
+            f"{name} must be states from 0 to {scores.n_states - 1}, got {labels.min()} to "
+            f"{labels.max()}"
+        )
+    return labels
 
 
 def integers(array, name, width):

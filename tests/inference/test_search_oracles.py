@@ -209,10 +209,10 @@ def test_a_cutoff_loses_nothing_above_it(kind, rng):
 @pytest.mark.parametrize(
     "start, message",
     [
-        ([0, 1], r"start must hold 3 integers, one label per node, got shape \(2,\)"),
-        ([0.0, 1.0, 1.0], "start must hold 3 integers.* dtype float64"),
-        ([0, 1, 2], "start must hold labels from 0 to 1, got 0 to 2"),
-        ([0, 1, -1], "start must hold labels from 0 to 1, got -1 to 1"),
+        ([0, 1], r"start must hold one state for each of 3 nodes, got \(2,\)"),
+        ([0.0, 1.0, 1.0], "start must hold integers, got dtype float64"),
+        ([0, 1, 2], "start must be states from 0 to 1, got 0 to 2"),
+        ([0, 1, -1], "start must be states from 0 to 1, got -1 to 1"),
     ],
 )
 def test_start_is_checked(oracle, start, message):

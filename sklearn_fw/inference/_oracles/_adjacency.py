@@ -8,7 +8,7 @@ import numpy as np
 from ..._core.oracle import Oracle
 from ..._core.packed import starts_of
 from ..._core.parameters import check_parameters
-from ..._core.scores import PairwiseScores, arrays_of, as_array, count_labelings, expect_scores
+from ..._core.scores import PairwiseScores, arrays_of, count_labelings, expect_scores, states_of
 from ..._kernels import lazy
 
 message_passing = lazy("graphs.message_passing")
@@ -123,18 +123,7 @@ def first_labels(scores, start):
     """A copy of a given labeling, by default the best state of every node by itself."""
     if start is None:
         return scores.unary.argmax(axis=1).astype(np.int32)
-    labels = as_array(start, "start")
-    if labels.shape != (scores.n_nodes,) or labels.dtype.kind not in "iu":
-        raise ValueError(
-            f"start must hold {scores.n_nodes} integers, one label per node, "
-            f"got shape {labels.shape} and dtype {labels.dtype}"
-        )
-    if labels.min() < 0 or labels.max() >= scores.n_states:
-        raise ValueError(
-            f"start must hold labels from 0 to {scores.n_states - 1}, "
-            f"got {labels.min()} to {labels.max()}"
-        )
-    return labels.astype(np.int32)
+    return states_of(scores, start, "start").astype(np.int32)
 
 
 # Sums of this many times the sizes of their terms are taken for the error of rounding.
