@@ -15,6 +15,19 @@ LARGEST_SUM = 2.0**1018
 MOST_PADDED = 2**28  # numbers in the tables of all edges, padded to one shape
 
 
+def check_arrays(scores):
+    """Refuse fields that are no plain arrays, then what does not fit."""
+    for name in scores.__slots__:
+        value = getattr(scores, name)
+        is_other = isinstance(value, np.ma.MaskedArray | np.matrix)
+        if is_other or not isinstance(value, np.ndarray):
+            raise TypeError(
+                f"{name} must be a numpy array, got {type(value).__name__}: use "
+                f"{type(scores).__name__}.from_arrays for lists and other kinds"
+            )
+    scores.check()
+
+
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class PairwiseScores:
     """Part scores of a labeling of a graph: the input of every oracle of this package.
@@ -60,16 +73,7 @@ class PairwiseScores:
     pairwise: np.ndarray
     edges: np.ndarray
 
-    def __post_init__(self):
-        for name in self.__slots__:
-            value = getattr(self, name)
-            is_other = isinstance(value, np.ma.MaskedArray | np.matrix)
-            if is_other or not isinstance(value, np.ndarray):
-                raise TypeError(
-                    f"{name} must be a numpy array, got {type(value).__name__}: use "
-                    f"PairwiseScores.from_arrays for lists and other kinds"
-                )
-        self.check()
+    __post_init__ = check_arrays
 
     @classmethod
     def _view(cls, unary, pairwise, edges):

@@ -6,7 +6,7 @@ import numpy as np
 
 from ..._core import check
 from ..._core.oracle import Oracle
-from ..._core.scores import check_edges, check_sums, floats, integers, is_forest
+from ..._core.scores import check_arrays, check_edges, check_sums, floats, integers, is_forest
 from ..._kernels import lazy
 
 distance_transform = lazy("graphs.distance_transform")
@@ -60,15 +60,7 @@ class PoseScores:
     anchors: np.ndarray
     bias: np.ndarray
 
-    def __post_init__(self):
-        for name in self.__slots__:
-            value = getattr(self, name)
-            if type(value) is not np.ndarray:
-                raise TypeError(
-                    f"{name} must be a numpy array, got {type(value).__name__}: use "
-                    f"PoseScores.from_arrays for lists and other kinds"
-                )
-        self.check()
+    __post_init__ = check_arrays
 
     @classmethod
     def from_arrays(cls, maps, edges=(), deformation=None, anchors=None, bias=None):
