@@ -68,7 +68,7 @@ LINES_OF_CODE = {
     "task_losses": 660,
     "penalties": 418,
     "projections": 120,
-    "inference": 2006,
+    "inference": 2004,
     "optim": 6380,
     "model_selection": 455,
     "random_fields": 3278,
