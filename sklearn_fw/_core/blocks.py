@@ -5,7 +5,7 @@ import sys
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.utils.validation import validate_data
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 
 def is_collection(X):
@@ -100,7 +100,7 @@ def blockwise(method):
     def run(self, X):
         if not is_collection(X):
             return method(self, X)
-        import dask
+        check_is_fitted(self)  # else a task would find out
         import dask.array
 
         if isinstance(X, list | tuple):

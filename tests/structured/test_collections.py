@@ -7,6 +7,7 @@ import pytest
 import scipy.sparse as sp
 from sklearn.base import clone
 from sklearn.datasets import load_iris
+from sklearn.exceptions import NotFittedError
 from sklearn.preprocessing import scale
 
 from sklearn_fw import StructuredSVM
@@ -122,6 +123,8 @@ def test_bags_and_arrays(extra, dask):
     bags, arrays = extra("distributed", "dask.bag"), extra("distributed", "dask.array")
     X, y = sequences()
     bag = bags.from_sequence(X, npartitions=3)
+    with pytest.raises(NotFittedError):  # before anything is computed
+        StructuredSVM().predict(bag)
     svm = StructuredSVM(C=0.5).fit(bag, bags.from_sequence(y, npartitions=3))
     with dask.config.set(scheduler="synchronous"):
         for method in ("predict", "score_samples", "predict_marginals"):
