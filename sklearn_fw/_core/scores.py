@@ -16,7 +16,7 @@ MOST_PADDED = 2**28  # numbers in the tables of all edges, padded to one shape
 
 
 def check_arrays(scores):
-    """Refuse fields that are no plain arrays, then what does not fit."""
+    """Refuse fields that are not plain arrays, then what does not fit."""
     for name in scores.__slots__:
         value = getattr(scores, name)
         is_other = isinstance(value, np.ma.MaskedArray | np.matrix)
