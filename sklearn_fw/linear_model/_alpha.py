@@ -224,16 +224,20 @@ def _variances(problem):
 def strength_by_folds(problem, targets):
     """Strength of least held-out loss on warm-started paths of folds that keep copies together."""
     problems = [problem.variant(y=np.ascontiguousarray(y)) for y in targets]
+    scales = _variances(problem)
+    if sp.issparse(problem.X):
+        scales *= of_entries(problem.total_weight, problem.counts)
+    return strength_along(problems, _folds(problem, problems, targets), scales, Auto())
+
+
+def _folds(problem, problems, targets):
     n_entries = problem.X.nnz if sp.issparse(problem.X) else problem.X.size
     n_folds = math.ceil(LARGE / max(n_entries * len(problems), 1))
-    fold, scales, pairs = fold_numbers(problem, targets), _variances(problem), []
+    fold = fold_numbers(problem, targets)
     for k in range(min(n_folds, FOLDS)):
         train, test = problem.active[fold != k], problem.active[fold == k]
         if train.size and test.size:
-            pairs += [(p, p.part(train), p.part(test)) for p in problems]
-    if sp.issparse(problem.X):
-        scales *= of_entries(problem.total_weight, problem.counts)
-    return strength_along(pairs, scales, Auto())
+            yield from ((p, p.part(train), p.part(test)) for p in problems)
 
 
 def fold_numbers(problem, targets):
@@ -247,25 +251,22 @@ def of_entries(total_weight, counts):
     return total_weight / np.maximum(counts, 1)
 
 
-def strength_along(pairs, scales, solver):
-    """The same, of problems with their parts to fit and those held out."""
-    strongest = [zero_strength(whole) for whole, *_ in pairs]
-    if not pairs or None in strongest or max(strongest) == 0.0:
-        return None
-    whole, *_ = pairs[0]
-    if whole.active.size < 2 * FOLDS:
+def strength_along(problems, splits, scales, solver):
+    """The same by ``splits``: a problem, its rows to fit and those held out, made where needed."""
+    strongest, first = [zero_strength(problem) for problem in problems], problems[0]
+    if None in strongest or max(strongest) == 0.0 or first.active.size < 2 * FOLDS:
         return None
     scales = np.sqrt(scales[scales > 0.0])
     # From where on all columns may be in, and a ridge does not shrink them.
     weakest = max(strongest) * scales.min() / scales.max()
-    ridge, total_weight = whole.penalty.strong_convexity, whole.total_weight
+    ridge, total_weight = first.penalty.strong_convexity, first.total_weight
     if ridge > 0.0:
         weakest = min(weakest, total_weight * scales.min() ** 2 / ridge)
     reached = int(STEPS * np.log10(max(strongest) / weakest))
     usual = reached + STEPS * DECADES
     values = max(strongest) * 10.0 ** (-np.arange(usual + STEPS * DECADES) / STEPS)
     with time_budget(budget_now().share(SECONDS)):
-        losses = _losses_along(pairs, values, reached, usual, solver)
+        losses = _losses_along(list(splits), values, reached, usual, solver)
     best = np.flatnonzero(losses <= (1.0 + EQUAL) * losses.min())[0]
     if best == len(values) - 1 and losses[best] > EXACT * losses[0]:
         warn(
@@ -289,13 +290,13 @@ def optima_by_folds(problem, targets):
     return coefs
 
 
-def _losses_along(pairs, values, reached, usual, solver):
+def _losses_along(splits, values, reached, usual, solver):
     """Held-out losses, in units of those of zero coefficients; infinite for values not reached."""
-    losses, starts, worse = np.full(len(values), np.inf), [None] * len(pairs), 0
+    losses, starts, worse = np.full(len(values), np.inf), [None] * len(splits), 0
     rng = check.random_state(0)  # the same choice in every fit
     for i, value in enumerate(values):
         total = 0.0
-        for j, (whole, train, test) in enumerate(pairs):
+        for j, (whole, train, test) in enumerate(splits):
             share = train.total_weight / whole.total_weight
             train = train.variant(penalty=whole.penalty.scaled(value * share))
             run, _ = solve(

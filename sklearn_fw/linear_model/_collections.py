@@ -194,15 +194,16 @@ class Columns:
         )
 
     def _by_held_out_rows(self, n_problems, solver):
-        parts = [self.rows, *(self.rows.chosen("held", is_out) for is_out in (False, True))]
-        facts = [self.facts._replace(total_weight=part.sum("weight")) for part in parts]
+        sides = [self.rows.chosen("held", is_out) for is_out in (False, True)]
+        facts = [self.facts._replace(total_weight=side.sum("weight")) for side in sides]
         if not all(own.total_weight > 0.0 for own in facts):
             return None
         scales = self.variances
         if self.is_sparse:
             scales = scales * of_entries(self.facts.total_weight, self.rows.sum("counts"))
-        problems = [problems_of(*pair, self.plan, n_problems) for pair in zip(parts, facts)]
-        return strength_along(list(zip(*problems, strict=True)), scales, solver)
+        pairs = (self.rows, self.facts), *zip(sides, facts)
+        wholes, *parts = (problems_of(*pair, self.plan, n_problems) for pair in pairs)
+        return strength_along(wholes, zip(wholes, *parts), scales, solver)
 
 
 class Collected(NamedTuple):

@@ -8,7 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from .._incremental._finite_sum import BYTES, FiniteSum, Shifted
-from .._incremental._newton import LossSums
+from .._incremental._newton import LossSums, joined
 from ._parted_newton import PartedNewtonRun
 
 
@@ -133,7 +133,7 @@ class PartedSum(FiniteSum):
         return self.parts.sum("zero_loss") / self.total_weight
 
     def loss_at(self, coef, intercept):
-        return self.parts.sum("loss", self._point(coef, intercept), 0.0)
+        return self.parts.sum("loss", joined(coef, intercept), 0.0)
 
     def conjugate_sum(self, slopes, scale=1.0):
         return self.parts.sum("conjugates", self.at, scale)
@@ -146,13 +146,8 @@ class PartedSum(FiniteSum):
         intercept, losses, *_ = self._at_best_intercept(coef, np.zeros(self.shape[1:]))
         return coef, intercept, (losses + self.penalty.value(coef)) / self.total_weight
 
-    def _point(self, coef, intercept):
-        point = np.zeros((self.n_columns + 1, self.n_outputs or 1))
-        point[:-1], point[-1] = coef.reshape(point[:-1].shape), intercept
-        return point
-
     def _at_best_intercept(self, coef, intercept):
-        point = self._point(coef, intercept)
+        point = joined(coef, intercept)
         if self.fit_intercept:
             shift = self._find_shift(ShiftedParts(self.parts, point))
             if self.n_outputs is not None:

@@ -202,6 +202,14 @@ class Hessian:
         return step
 
 
+def joined(coef, intercept):
+    """The array that `LossSums` takes as a point, which `parted` takes apart."""
+    coef = coef.reshape(len(coef), -1)
+    point = np.empty((len(coef) + 1, coef.shape[1]))
+    point[:-1], point[-1] = coef, intercept
+    return point
+
+
 def parted(point, problem):
     coef, intercept = point[:-1], point[-1]
     return (coef, intercept) if problem.n_outputs else (coef[:, 0], intercept[0])
@@ -255,9 +263,7 @@ class NewtonCGRun(SecondOrderRun):
         self._stand_at(*self.engine.point())
 
     def _stand_at(self, coef, intercept):
-        self.point = np.empty((self.problem.n_columns + 1, self.problem.n_outputs or 1))
-        self.point[:-1] = coef.reshape(len(coef), -1)
-        self.point[-1] = intercept
+        self.point = joined(coef, intercept)
         self.value, self.gradient = self._evaluate(self.point)
 
     def _evaluate(self, point, *way):
