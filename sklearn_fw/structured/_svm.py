@@ -171,7 +171,8 @@ class StructuredSVM(StructuredPredictor, CallbackSupportMixin, Estimator):
     counted. "crf" and "softmax_margin" try 4 to 1024 times ``nodes with a label / squared norm of
     the features``, by the log-likelihood of the hold-out set; the usual factor is 16.
 
-    ``feature_scale="auto"`` brings columns to one scale if their sizes differ by a factor above 30:
+    ``feature_scale="auto"`` brings columns to one scale if their units differ, which it takes from
+    sizes that differ by a factor above 30, on average and at most, or of over 2 % of the columns:
     it divides each by its standard deviation or, if most of its entries are zero, by the root mean
     square of the others. With tables of pairs of states, it also divides by the power of two that
     brings the root mean square norm of a node near to 2, unless it is from 0.8 to 5;

@@ -381,6 +381,16 @@ def test_raw_columns_are_learnt_as_scaled_ones(form, rng):
     assert svm.duality_gap(X[:160], y[:160]) <= 2 * svm.tol_ * svm.objective_
 
 
+def test_columns_of_rare_events_keep_their_common_unit(rng):
+    X = rng.dirichlet(np.full(150, 0.3), size=400)
+    X[:, 0] *= 0.02
+    X[5, 0] = 0.5  # small on average, but not everywhere
+    y = X[:, 1:40].sum(axis=1) > X[:, 40:80].sum(axis=1)
+    assert np.ndim(StructuredSVM(random_state=0).fit(X, y).feature_scale_) == 0
+    X[5, 0] = 0.0
+    assert np.ndim(StructuredSVM(random_state=0).fit(X, y).feature_scale_) == 1
+
+
 @pytest.mark.parametrize("table", [True, False])
 def test_what_auto_chose_repeats_the_fit(table, rng):
     X, y = raw_table(rng) if table else rings(rng, 300.0)

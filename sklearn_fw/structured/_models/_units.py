@@ -12,8 +12,10 @@ from ._rows import plain
 # Root mean square norm of the features of a node beside which tables and constants are learned as
 # well, a factor by which it may be missed, and one by which one of them is hardly learned.
 SIZE, NEAR, FAR_OFF = 2.0, 2.5, 16.0
-# The largest column over the smallest spread of one, from which columns are brought to one scale.
-UNLIKE = 30.0
+# The largest column over the spread of a small one, from which columns are brought to one scale:
+# if more than this fraction are small, or one whose entries are all small. Columns of rare events
+# are small on average in any unit, and learned too well after division by their spread.
+UNLIKE, FEW = 30.0, 0.02
 DENSE = 0.5  # fraction of entries that are not zero, from which a column has a mean to take off
 CONSTANT = 1e-10  # spread over the largest entry, up to which a column is constant but for rounding
 
@@ -63,8 +65,6 @@ class Units(NamedTuple):
 
     def to_given(self, rows, n_features):
         """The way back."""
-        if not self.changes_nodes:
-            return rows
         rows = rows.copy()
         rows[:n_features] /= np.reshape(self.scale, (-1, 1))
         if self.mean is not None:
@@ -95,11 +95,15 @@ class Columns(NamedTuple):
     spread: np.ndarray  # the same after the mean is taken off; zero of constant columns
     mean: np.ndarray  # zero where it is not taken off
     filled: np.ndarray  # fraction of the rows in which they are not zero
+    peak: np.ndarray  # largest absolute value
+    reach: np.ndarray  # the same after the mean is taken off
 
-    def norm_of(self, scale):
-        """Root mean square norm of the rows in other units."""
-        square = np.where(self.mean != 0.0, self.spread**2, self.filled * self.size**2)
-        return np.sqrt(np.sum(square / scale**2))
+    @property
+    def are_unlike(self):
+        """Whether their units differ."""
+        small = (self.spread > 0.0) & (self.size.max(initial=0.0) > UNLIKE * self.spread)
+        everywhere = small & (self.peak.max(initial=0.0) > UNLIKE * self.reach)
+        return small.sum() > FEW * len(small) or everywhere.any()
 
     @classmethod
     def of(cls, rows, weight):
@@ -110,20 +114,20 @@ class Columns(NamedTuple):
         peak = abs(matrix).max(axis=0)
         peak = (peak.toarray() if sp.issparse(peak) else np.asarray(peak)).ravel()
         peak = np.where(peak > 0.0, peak, 1.0).astype(np.float64)
-        one = 1.0 / peak
         is_sparse = sp.issparse(matrix)
-        entries = sp.csr_array(matrix @ sp.diags_array(one)) if is_sparse else matrix * one
+        entries = sp.csr_array(matrix @ sp.diags_array(1.0 / peak)) if is_sparse else matrix / peak
         filled = weight @ (entries != 0)
         size = np.sqrt((weight @ (entries * entries)) / np.where(filled > 0.0, filled, 1.0))
-        mean, spread = np.zeros(len(size)), size.copy()
+        mean, spread, reach = np.zeros(len(size)), size.copy(), np.ones(len(size))
         # Means are taken off where each node has the same constant.
         if [len(marker) for marker in rows.constants] == [len(weight)]:
             dense = np.flatnonzero(filled > DENSE)
             own = entries[:, dense].toarray() if is_sparse else entries[:, dense]
             mean[dense] = weight @ own
-            spread[dense] = np.sqrt(weight @ (own - mean[dense]) ** 2)
+            own -= mean[dense]
+            spread[dense], reach[dense] = np.sqrt(weight @ own**2), abs(own).max(axis=0)
         spread[spread <= CONSTANT] = 0.0
-        return cls(size * peak, spread * peak, mean * peak, filled)
+        return cls(size * peak, spread * peak, mean * peak, filled, peak, reach * peak)
 
 
 def size_of_rows(matrix):
@@ -135,14 +139,13 @@ def size_of_rows(matrix):
 
 
 def _natural(model, matrix, columns):
-    spread = columns.spread[columns.spread > 0.0]
-    if not len(spread) or columns.size.max() <= UNLIKE * spread.min():
+    if not columns.are_unlike:
         return _power_of_two(_size(model, size_of_rows(matrix)))
-    constant = np.where(columns.size > 0.0, columns.size, 1.0)
-    scale = np.where(columns.spread > 0.0, columns.spread, constant)
-    if model.n_tables_ == 0:
-        return scale
-    return scale * _power_of_two(_size(model, columns.norm_of(scale)))
+    sizes = columns.spread, columns.size
+    scale = np.select([size > 0.0 for size in sizes], sizes, 1.0)
+    squares = np.where(columns.mean != 0.0, columns.spread**2, columns.filled * columns.size**2)
+    norm = np.sqrt(np.sum(squares / scale**2))  # root mean square of the rows in these units
+    return scale * _power_of_two(_size(model, norm))
 
 
 def _given(scale, columns):
