@@ -91,7 +91,7 @@ FITS = {
         "StructuredSVM(surrogate='crf').fit(sequences, tags)",
         "StructuredSVM(solver='cached').fit(sequences, tags)",
         "StructuredSVM(solver='subgradient').fit(sequences, tags)",
-        "StructuredSVMCV().fit(sequences, tags)",
+        "StructuredSVMCV().fit(5 * sequences, 5 * tags)",
         "LatentStructuredSVM().fit(sequences, tags)",
         "ProxLinearStructuredSVM(Bounded()).fit(sequences, tags)",
     ],
