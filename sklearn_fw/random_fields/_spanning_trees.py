@@ -1,7 +1,8 @@
 """Edge probabilities of random spanning trees: the weights of tree-reweighted inference."""
 
 import numpy as np
-from scipy.sparse import diags_array
+from scipy.sparse import eye_array, tril
+from scipy.sparse.csgraph import laplacian
 from scipy.sparse.linalg import splu
 from sklearn.utils import gen_batches
 
@@ -93,9 +94,9 @@ def spanning_tree_probabilities(
         raise ValueError(f"weights must not be negative, got {weights.min()}")
     largest = weights.max()
     weights = np.maximum(weights / largest, WEIGHT_FLOOR) if largest > 0 else np.ones(len(edges))
-    order = _elimination_order(edges, n_variables)
-    rho = weights * spanning_trees.effective_resistances(order[edges], weights, n_variables)
-    return np.minimum(rho, 1.0)
+    start, later, place = _fill_in(edges, n_variables)
+    resistances = spanning_trees.effective_resistances(start, later, place, weights)
+    return np.minimum(weights * resistances[place], 1.0)
 
 
 def _drawn(edges, n_variables, n_trees, rng):
@@ -197,19 +198,19 @@ class TreeChoice(FrankWolfe):
         return max(self.dual_gap, 0.0)
 
 
-def _elimination_order(edges, n_variables):
-    """The place of each variable in an order that keeps fill-in small (multiple minimum degree).
+def _fill_in(edges, n_variables):
+    """Later neighbors of each node, and the place of each edge, for `effective_resistances`.
 
-    SuperLU computes it as a step of a decomposition; only the pattern of the matrix matters here.
+    SuperLU finds an order that keeps them few (multiple minimum degree). Only the pattern of the
+    matrix matters here.
     """
-    joined = adjacency(edges, n_variables)
-    joined = joined + joined.T
-    diagonal = diags_array(joined.sum(axis=1) + 1.0)
+    matrix = laplacian(adjacency(edges, n_variables), symmetrized=True) + eye_array(n_variables)
     # Diagonally dominant, so that no pivoting disturbs the order.
-    factor = splu(
-        (diagonal - joined).tocsc(),
-        permc_spec="MMD_AT_PLUS_A",
-        diag_pivot_thresh=0.0,
-        options={"SymmetricMode": True},
-    )
-    return factor.perm_c.astype(np.int64)
+    mode = {"permc_spec": "MMD_AT_PLUS_A", "options": {"SymmetricMode": True}}
+    factor = splu(matrix.tocsc(), diag_pivot_thresh=0.0, **mode)
+    lower = tril(factor.L, -1, format="csc")
+    lower.sort_indices()
+    start, later = lower.indptr.astype(np.int64), lower.indices.astype(np.int64)
+    first, second = np.sort(factor.perm_c[edges].astype(np.int64), axis=1).T
+    entries = np.repeat(np.arange(n_variables) * n_variables, np.diff(start)) + later
+    return start, later, np.searchsorted(entries, first * n_variables + second)

@@ -125,6 +125,24 @@ def repeats(rows, n_rows, last):
     return False
 
 
+@inner
+def grouped(group, n_groups):
+    """(start, members): the numbers of the entries of each group, ascending; -1 is in none."""
+    start = np.zeros(n_groups + 1, np.int64)
+    for g in group:
+        if g >= 0:
+            start[g + 1] += 1
+    for g in range(n_groups):
+        start[g + 1] += start[g]
+    members, n_found = np.empty(start[n_groups], np.int64), np.zeros(n_groups, np.int64)
+    for i in range(group.size):
+        g = group[i]
+        if g >= 0:
+            members[start[g] + n_found[g]] = i
+            n_found[g] += 1
+    return start, members
+
+
 @njit
 def order_of_first_touch(rows, n_rows, place):
     """Number the columns in the order in which the rows touch them, then the others.

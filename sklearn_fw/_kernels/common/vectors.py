@@ -36,6 +36,23 @@ def assign(target, source):
         target[i] = source[i]
 
 
+@inner
+def maximum(numbers):
+    """Maximum; that of numpy takes numba half a second."""
+    high = numbers[0]
+    for number in numbers:
+        high = max(high, number)
+    return high
+
+
+@inner
+def normalize(numbers):
+    """Divide by the sum; loops for the reason of `assign`."""
+    total = numbers.sum()
+    for i in range(len(numbers)):
+        numbers[i] /= total
+
+
 @njit
 def smoothed_max(values, mu, weights):
     """Smoothed maximum of descending ``values`` with at least one; ``weights`` receives the rest.

@@ -18,6 +18,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .._jit import inner, njit
+from ..common.vectors import maximum
 
 
 class Layout(NamedTuple):
@@ -71,7 +72,7 @@ def propagate(layout, theta, rho, order, damping, old, new, beliefs, slack):
     ``new``, possibly the same array; ``beliefs`` are those of each node at its turn. ``slack[h]``
     is how far message h is from rest: its largest raise of the probability of a state, in nats.
     """
-    width = layout.n_states.max()
+    width = maximum(layout.n_states)
     total, cavity, terms = np.empty(width), np.empty(width), np.empty(width)
     for i in order:
         n, first = layout.n_states[i], layout.node_start[i]
@@ -126,7 +127,7 @@ def conclude(layout, theta, rho, messages, mu):
     estimate is the objective at the beliefs once these agree. All are ``-inf`` if the messages show
     that every labeling is forbidden.
     """
-    width = layout.n_states.max()
+    width = maximum(layout.n_states)
     total, column, table = np.empty(width), np.empty(width), np.empty((width, width))
     logs = np.empty(layout.node_start[-1])
     estimate = 0.0
@@ -186,7 +187,7 @@ def mean_field(layout, theta, order, q):
     This is the limit of ever lower finite potentials instead of ``-inf``: first the probability
     of what is forbidden is least, then the free energy. Cost: the size of all tables of each node.
     """
-    width = layout.n_states.max()
+    width = maximum(layout.n_states)
     mean, forbidden = np.empty(width), np.empty(width)
     joint, change = np.empty(_largest_table(layout)), 0.0
     for i in order:
@@ -209,7 +210,7 @@ def mean_field(layout, theta, order, q):
                         elif share > 0.0:
                             forbidden[a] += share
                 at += n * inside
-        least = forbidden[:n].min()
+        least = -maximum(-forbidden[:n])
         for a in range(n):
             if forbidden[a] > least:
                 mean[a] = -np.inf
@@ -223,7 +224,10 @@ def mean_field(layout, theta, order, q):
 
 @inner
 def _largest_table(layout):
-    return np.append(np.diff(layout.factor_start), 1).max()
+    most = 1
+    for f in range(layout.factor_start.size - 1):
+        most = max(most, layout.factor_start[f + 1] - layout.factor_start[f])
+    return most
 
 
 @inner

@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .._jit import inner, njit
+from ..common.rows import grouped
 from ..common.vectors import assign
 
 # Tables above 2^40 entries will never be stored: the search for an order ends there.
@@ -54,22 +55,14 @@ def _appended(pool, used, extra):
 @inner
 def _neighbor_rows(edges, n_nodes):
     """Neighbors of each node, each once: (start, degree, pool), a row per node in one pool."""
-    start = np.zeros(n_nodes + 1, np.int64)
-    for e in range(edges.shape[0]):
-        start[edges[e, 0] + 1] += 1
-        start[edges[e, 1] + 1] += 1
-    start = np.cumsum(start)
-    degree = np.zeros(n_nodes, np.int64)
-    pool = np.empty(start[n_nodes], np.int64)
-    for e in range(edges.shape[0]):
-        for end in range(2):
-            v = edges[e, end]
-            pool[start[v] + degree[v]] = edges[e, 1 - end]
-            degree[v] += 1
+    ends, degree = edges.ravel(), np.empty(n_nodes, np.int64)
+    start, pool = grouped(ends, n_nodes)
+    for i in range(pool.size):
+        pool[i] = ends[pool[i] ^ 1]
     seen = np.full(n_nodes, -1)
     for v in range(n_nodes):
         kept = start[v]
-        for i in range(start[v], start[v] + degree[v]):
+        for i in range(start[v], start[v + 1]):
             u = pool[i]
             if seen[u] != v:
                 seen[u] = v
@@ -262,19 +255,15 @@ def arrange(edges, size, order, scope_start, scope):
         message_start[b + 1] = message_start[b] + entries
 
     place = np.empty(edges.shape[0], np.int64)
-    link_start = np.zeros(n_scope + 1, np.int64)
     for e in range(edges.shape[0]):
         a, c = bucket[edges[e, 0]], bucket[edges[e, 1]]
         s = scope_start[min(a, c)]
         while scope[s] != order[max(a, c)]:
             s += 1
         place[e] = s
-        link_start[s + 1] += 1
-    link_start = np.cumsum(link_start)
-    link = np.argsort(place, kind="mergesort")
+    link_start, link = grouped(place, n_scope)
 
     slot = np.full(n_nodes, -1)
-    child_start = np.zeros(n_scope + n_nodes + 1, np.int64)
     walk_start = np.zeros(n_nodes + 1, np.int64)
     walk_extent, walk_stride = np.empty(n_scope, np.int64), np.empty(n_scope, np.int64)
     n_walk = 0
@@ -298,10 +287,8 @@ def arrange(edges, size, order, scope_start, scope):
                 s += 1
             n_walk += n_blocks
             slot[b] = s + parent
-            child_start[slot[b] + 1] += 1
         walk_start[b + 1] = n_walk
-    child_start = np.cumsum(child_start)
-    child = np.argsort(slot, kind="mergesort")[n_nodes - child_start[-1] :]  # without roots
+    child_start, child = grouped(slot, n_scope + n_nodes)
     return (
         order, size, scope_start, scope, message_start, link_start, link, child_start, child,
         walk_start, walk_extent[:n_walk].copy(), walk_stride[:n_walk].copy(),

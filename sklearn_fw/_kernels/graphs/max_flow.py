@@ -21,6 +21,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .._jit import inner, njit
+from ..common.rows import grouped
 
 # Sides of a node.
 FREE, SOURCE, SINK = -1, 0, 1
@@ -42,26 +43,14 @@ def sort_arcs(edges, n_nodes):
 
     The arc from ``edges[e, 0]`` to ``edges[e, 1]`` is ``arc[e]``.
     """
-    n_edges = edges.shape[0]
-    first = np.zeros(n_nodes + 1, np.int64)
-    for e in range(n_edges):
-        first[edges[e, 0] + 1] += 1
-        first[edges[e, 1] + 1] += 1
-    for v in range(n_nodes):
-        first[v + 1] += first[v]
-    free = first[:-1].copy()
-    head = np.empty(2 * n_edges, np.int64)
-    sister = np.empty(2 * n_edges, np.int64)
-    arc = np.empty(n_edges, np.int64)
-    for e in range(n_edges):
-        a, b = edges[e, 0], edges[e, 1]
-        p, q = free[a], free[b]
-        free[a] += 1
-        free[b] += 1
-        head[p], head[q] = b, a
-        sister[p], sister[q] = q, p
-        arc[e] = p
-    return first, head, sister, arc
+    ends = edges.ravel()
+    first, end = grouped(ends, n_nodes)
+    place, head, sister = np.empty_like(end), np.empty_like(end), np.empty_like(end)
+    for p in range(end.size):
+        place[end[p]] = p
+    for p in range(end.size):
+        head[p], sister[p] = ends[end[p] ^ 1], place[end[p] ^ 1]
+    return first, head, sister, place[::2].copy()
 
 
 @njit

@@ -7,12 +7,14 @@ number, the first to be looked at first. A graph that is not connected has spann
 import numpy as np
 
 from .._jit import inner, njit
-from .elimination_plan import scopes_of
 
 
 @njit
-def effective_resistances(edges, conductance, n_nodes):
-    """Resistance between the ends of each edge of a network of resistors.
+def effective_resistances(start, later, edge_place, conductance):
+    """Resistance between the ends of each entry of ``later`` in a network of resistors.
+
+    Node v has the later neighbors ``later[start[v]:start[v + 1]]``, ascending, those among them
+    that elimination of earlier nodes joins (fill-in); edge e is entry ``edge_place[e]`` of these.
 
     Selected inversion of the Laplacian in resistances: nodes are eliminated in the order of their
     numbers. Node v with later neighbors N(v) is replaced by conductances ``g_vj g_vk / G_v``
@@ -24,10 +26,9 @@ def effective_resistances(edges, conductance, n_nodes):
     No node is grounded and no large numbers cancel, so components need no care. Cost: sum over
     nodes of the squared number of later neighbors.
     """
-    start, later, edge_place = _fill_in(edges, n_nodes)
-    n_fill = later.size
+    n_nodes, n_fill = start.size - 1, later.size
     share = np.zeros(n_fill)
-    for e in range(edges.shape[0]):
+    for e in range(edge_place.size):
         share[edge_place[e]] += conductance[e]
     total = np.zeros(n_nodes)
     for v in range(n_nodes):
@@ -62,28 +63,7 @@ def effective_resistances(edges, conductance, n_nodes):
             half += 0.5 * share[p] * mean[p - first]
         for p in range(first, stop):
             resistance[p] = 1.0 / total[v] + (mean[p - first] - half)
-    answer = np.empty(edges.shape[0])
-    for e in range(answer.size):
-        answer[e] = resistance[edge_place[e]]
-    return answer
-
-
-@inner
-def _fill_in(edges, n_nodes):
-    """Later neighbors of each node when those of eliminated nodes are joined with each other.
-
-    Returns (start, later, edge_place): node v has ``later[start[v]:start[v + 1]]``, ascending, and
-    edge e is entry ``edge_place[e]`` of its earlier node.
-    """
-    sizes = np.ones(n_nodes, np.int64)
-    _, start, later, _ = scopes_of(edges, sizes, np.arange(n_nodes), np.inf)
-    for v in range(n_nodes):
-        later[start[v] : start[v + 1]].sort()
-    edge_place = np.empty(edges.shape[0], np.int64)
-    for e in range(edges.shape[0]):
-        v, u = min(edges[e, 0], edges[e, 1]), max(edges[e, 0], edges[e, 1])
-        edge_place[e] = start[v] + np.searchsorted(later[start[v] : start[v + 1]], u)
-    return start, later, edge_place
+    return resistance
 
 
 @inner

@@ -19,7 +19,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .._jit import any_order, inner, njit
-from ..common.vectors import FAINT, assign, exponentials
+from ..common.vectors import FAINT, assign, exponentials, maximum, normalize
 
 TINY = 1e-100
 NOTHING = -100.0  # exponents below it change no digit of a sum that has a 1
@@ -314,7 +314,7 @@ def _downward(edges, edge_table, tables, weights, beliefs, node, edge):
         if is_root[t]:
             assign(node[t], belief[t])
             scaled(node[t])
-            node[t] /= node[t].sum()
+            normalize(node[t])
     for e in range(edges.shape[0] - 1, -1, -1):
         child, parent, row = edges[e, 0], edges[e, 1], weights.row[e]
         assign(below, belief[child])
@@ -448,17 +448,20 @@ def tree_max_marginals(scores, edges, edge_table, tables, node):
         for j in range(n_states):
             for k in range(n_states):
                 message[e, k] = max(message[e, k], node[child, j] + table[j, k])
-        node[parent] += message[e]
+        for k in range(n_states):
+            node[parent, k] += message[e, k]
     value = 0.0
     for t in range(n_nodes):
         if is_root[t]:
-            value += node[t].max()
+            value += maximum(node[t])
     if value == -np.inf:
         node[:] = value
         return
     for t in range(n_nodes):
         if is_root[t]:
-            node[t] += value - node[t].max()
+            rest = value - maximum(node[t])
+            for j in range(n_states):
+                node[t, j] += rest
     for e in range(len(edges) - 1, -1, -1):
         child, parent, table = edges[e, 0], edges[e, 1], tables[edge_table[e]]
         for k in range(n_states):

@@ -122,7 +122,10 @@ def table_is_full(vertices, i, rules):
     """Whether a visit of block i might find no room for its vertex."""
     if vertices.size[i] < vertices.alpha.shape[1] or rules.variant == FW:
         return False
-    return vertices.alpha[i].min() > 0.0
+    for alpha in vertices.alpha[i]:
+        if alpha <= 0.0:
+            return False
+    return True
 
 
 @njit

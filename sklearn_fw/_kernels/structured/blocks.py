@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .._jit import inlined, inner, njit
-from ..common.vectors import assign
+from ..common.vectors import assign, normalize
 from . import block_rules as br
 from . import parts as pt
 
@@ -352,7 +352,7 @@ def marginals_of_vertices(parts, marginals, vertices):
     for i in range(parts.weight.size):
         start, stop = parts.node_start[i], parts.node_start[i + 1]
         size = vertices.size[i]
-        vertices.alpha[i, :size] /= vertices.alpha[i, :size].sum()
+        normalize(vertices.alpha[i, :size])
         marginals.nodes[start:stop] = 0.0
         marginals.tables[i] = 0.0
         marginals.loss[i] = 0.0

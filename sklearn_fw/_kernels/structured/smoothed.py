@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .._jit import inlined, inner, njit
-from ..common.vectors import assign, dot
+from ..common.vectors import assign, dot, maximum
 from ..graphs.sum_product import Beliefs, Weights, _downward, _fill_weights, _upward
 from ..graphs.tree import is_chain
 from . import parts as pt
@@ -47,7 +47,7 @@ def fill_tables(tables, temperature, sums):
     n_states, least = tables.shape[1], 1.0
     weights, turned = sums.weights, sums.turned
     for r in range(turned.shape[0]):
-        high = tables[r].max()
+        high = maximum(tables[r].ravel())
         weights.high[r] = high / temperature
         for j in range(n_states):
             for k in range(n_states):
