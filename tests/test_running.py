@@ -1,5 +1,6 @@
 """One loop, one budget of time, one outcome, and warnings that point at who called."""
 
+import logging
 import math
 import re
 import threading
@@ -74,6 +75,15 @@ def test_method_without_certify_says_so():
 
     with pytest.raises(AssertionError, match=r"Silent\.step certifies in every iteration"):
         drive(Silent(), tol=0.0, max_iter=1)
+
+
+@pytest.mark.parametrize("verbose", [0, 1, 2])
+def test_lines_of_the_log_are_few(verbose, caplog):
+    with caplog.at_level(logging.INFO, logger="sklearn_fw"):
+        drive(Halving(), tol=0.0, max_iter=246, verbose=verbose)
+    numbers = [int(re.search(r"n_iter (\d+)", m)[1]) for m in caplog.messages if "n_iter" in m]
+    few = [n for n in range(2, 247, 2) if n < 100 or n % 10 == 0]
+    assert numbers == {0: [], 1: [*few, 246], 2: list(range(2, 247, 2))}[verbose]
 
 
 def test_loops_of_a_fit_write_into_one_history():

@@ -64,12 +64,9 @@ def time_budget(time_limit=None, *, ends_oracles=False):
 
 def _limited(seconds, outer, ends_oracles):
     started = time.perf_counter()
-    budget = Budget(started) if outer is None else outer._replace(started=started)
-    end = started + seconds
-    budget = budget._replace(deadline=min(end, budget.deadline))
-    if ends_oracles:
-        budget = budget._replace(oracle_deadline=min(end, budget.oracle_deadline))
-    return budget
+    end, outer = started + seconds, outer or Budget(started)
+    of_oracles = min(end if ends_oracles else math.inf, outer.oracle_deadline)
+    return Budget(started, min(end, outer.deadline), of_oracles)
 
 
 def part_of_time(share, most=math.inf):

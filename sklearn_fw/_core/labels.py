@@ -8,6 +8,8 @@ import numpy as np
 from . import check
 from .packed import Packed
 
+KINDS = "biufc", "OUS", "m", "M"  # of labels, by what numpy can join
+
 
 def check_pairs(y_true, y_pred):
     """Flat labels of truth and prediction, and number of labels and shape of each sample."""
@@ -43,19 +45,13 @@ def _flatten(y, name):
             "an array of labels; for one label per sample use the metrics of scikit-learn"
         )
     shapes = [part.shape for part in parts]
-    kinds = {_family(part.dtype.kind) for part in parts if part.size}
     parts = [part.ravel() for part in parts if part.size]
-    dates = kinds & set("mM")
-    if dates and len(kinds) > 1:
+    kinds = {kind for kind in KINDS for part in parts if part.dtype.kind in kind}
+    if kinds & set("mM") and len(kinds) > 1:
         raise ValueError(f"{name} mixes dates with other labels: use one kind")
     if len(kinds) > 1:  # numpy would turn numbers beside text into text
         parts = [part.astype(object) for part in parts]
     return (np.concatenate(parts) if parts else []), shapes
-
-
-def _family(kind):
-    """Kinds of one family can be joined by numpy."""
-    return "numbers" if kind in "biufc" else "others" if kind in "OUS" else kind
 
 
 def _as_labels(part, name):

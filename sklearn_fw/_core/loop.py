@@ -76,7 +76,9 @@ def drive(
     be known after the first step only; with ``relative_to``, a column such as "objective", it is
     relative to the absolute value there. Rows go to ``history``, which loops of one fit share, or
     to a new one. ``begin`` and ``end`` are called around every step; ``end()`` returning True ends
-    the loop. A number that is not finite raises FloatingPointError.
+    the loop. A number that is not finite raises FloatingPointError. ``verbose=1`` logs rows of
+    iterations 1 to 100, 110, 120, ..., 1000, 1100, ..., the last one, and one after two seconds
+    without; ``verbose=2`` logs all.
     """
     budget = budget_now()
     is_own = history is None
@@ -132,11 +134,19 @@ def drive(
         record(row)
         if is_reached(row):
             status = Status.CONVERGED
+    if verbose == 1 and not _is_round(history.n_iter):
+        _log(logger, history.rows[-1], 2)
     return Outcome(status, n_iter, history.columns() if is_own else {})
 
 
-def _log(logger, row, is_wanted=False):
+def _is_round(n_iter):
+    """Whether a number has at most two digits before its zeros: a few hundred lines are enough."""
+    return n_iter % 10 ** max(len(str(n_iter)) - 2, 0) == 0
+
+
+def _log(logger, row, verbose=0):
     last = _last_line.get()
+    is_wanted = verbose > 1 or (verbose and _is_round(row["n_iter"]))
     if is_wanted or (last is not None and time.monotonic() - last >= LONGEST_SILENCE):
         logger.info(", ".join(f"{k} {v:.6g}" for k, v in row.items() if v is not None))
         _last_line.set(None if last is None else time.monotonic())

@@ -124,7 +124,8 @@ class ConstrainedModel(PathModel):
         zero = objective.value_at_zero
         return minimize_frank_wolfe(
             objective, self._domain(objective, radius), variant=self.variant,
-            step_size=self.step_size, start=start, verbose=self.verbose,
+            step_size=self.step_size, start=start,
+            verbose=max(0, self.verbose - (tol is not None)),  # candidates speak from 2 on
             tol=(self.tol_ if tol is None else tol) * zero,
             max_iter=self.max_iter if max_iter is None else max_iter,
         )  # fmt: skip
