@@ -93,16 +93,16 @@ class PartedSum(FiniteSum):
         self.n_rows, self.n_columns, self.total_weight, self.dtype = facts
         self.fit_intercept, self.n_outputs = fit_intercept, n_outputs
         self.active = np.broadcast_to(np.int32(0), self.n_rows)  # a number alone
-        self.sums = self
 
     newton_run = PartedNewtonRun
+    sums = property(lambda self: self)  # an attribute would keep blocks until garbage is collected
 
     def variant(self, *, penalty):
         """The same rows with another penalty, sharing what depends on rows alone."""
         for name in ("size", "smoothness", "columns"):
             getattr(self, name)  # cached from now on
         other = copy(self)
-        other.penalty, other.sums = penalty, other
+        other.penalty = penalty
         for name in ("has_dual", "null"):
             vars(other).pop(name, None)
         return other
