@@ -29,6 +29,8 @@ def test_joint_score_is_the_density_of_input_and_label(scale, rng):
     joint.fit(np.column_stack([X / 2, one_hot(y, scale)]), sample_weight=weight)
     expected = joint.score_samples(np.column_stack([new / 2, one_hot(labels, scale)]))
     assert_allclose(classifier.score_joint(new, labels), expected, rtol=1e-9)
+    of_labels = np.log(classifier.predict_proba(new)[np.arange(9), labels])
+    assert_allclose(classifier.score_label(new, labels), of_labels, rtol=1e-9)
     left_out = classifier.leave_one_out_joint_log_scores()[np.arange(30), y]
     assert_allclose(left_out, joint.leave_one_out_scores(), rtol=1e-9)
 

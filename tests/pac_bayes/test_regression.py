@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from scipy.special import softmax
-from scipy.stats import multivariate_normal
+from scipy.stats import multivariate_normal, norm
 from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import ConstantKernel, DotProduct
 from sklearn.linear_model import BayesianRidge, Ridge
@@ -39,6 +39,8 @@ def test_identities(n, d, temperature):
     assert model.log_evidence_ == pytest.approx(evidence, rel=1e-10)
     divergence = gaussian_kl(model.coef_, model.covariance_, np.zeros(d), 0.3 * np.eye(d))
     assert model.kl_divergence_ == pytest.approx(divergence, rel=1e-8)
+    of_mean = -norm.logpdf(y, model.predict(X), np.sqrt(0.7)).mean()
+    assert model.nll_loss(X, y) == pytest.approx(of_mean, rel=1e-12)
     assert model.gibbs_nll_loss(X, y) == pytest.approx(model.empirical_risk_, rel=1e-12)
     total = model.lambda_ * model.empirical_risk_ + model.kl_divergence_
     assert total == pytest.approx(-model.log_gibbs_normalizer_, rel=1e-12)
