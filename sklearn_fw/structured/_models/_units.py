@@ -64,7 +64,9 @@ class Units(NamedTuple):
         return rows
 
     def to_given(self, rows, n_features):
-        """The way back."""
+        """The way back; predictions by weights as given need no copy of them."""
+        if not self.changes_nodes:
+            return rows
         rows = rows.copy()
         rows[:n_features] /= np.reshape(self.scale, (-1, 1))
         if self.mean is not None:
@@ -109,8 +111,7 @@ class Columns(NamedTuple):
     def of(cls, rows, weight):
         """Of the `Rows` of weighted samples."""
         matrix, n_rows = plain(rows.matrix), np.diff(rows.row_start)
-        weight = np.repeat(weight, n_rows)
-        weight = weight / weight.sum()
+        weight = np.repeat(weight / (weight @ n_rows), n_rows)
         peak = abs(matrix).max(axis=0)
         peak = (peak.toarray() if sp.issparse(peak) else np.asarray(peak)).ravel()
         peak = np.where(peak > 0.0, peak, 1.0).astype(np.float64)
@@ -154,8 +155,7 @@ def _given(scale, columns):
     if np.ndim(scale) == 0:
         return check.positive(scale, "feature_scale")
     scale = check.shaped(scale, "feature_scale", len(columns.mean))
-    if np.any(scale <= 0.0):
-        raise ValueError(f"feature_scale must be positive, got {scale.min()}")
+    check.positive(scale.min(), "feature_scale")
     return scale
 
 
