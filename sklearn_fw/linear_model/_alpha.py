@@ -9,7 +9,7 @@ import scipy.sparse as sp
 from .._core import check
 from .._core.budget import budget_now, time_budget
 from .._core.warnings import warn
-from ..optim import Start, solve
+from ..optim import Newton, Start, solve
 from ..optim._incremental import _finite_sum as sums
 from ..optim._incremental._minimize_saga import DENSE, SPARSE, Auto
 from ._path import has_strength, zero_strength
@@ -227,7 +227,10 @@ def strength_by_folds(problem, targets):
     scales = _variances(problem)
     if sp.issparse(problem.X):
         scales *= of_entries(problem.total_weight, problem.counts)
-    return strength_along(problems, _folds(problem, problems, targets), scales, Auto())
+    # From where the last strength ended, Newton's method needs two or three steps.
+    few = problem.n_columns <= SPARSE and problem.n_outputs is None and problem.penalty.separable
+    solver = Newton() if few else Auto()
+    return strength_along(problems, _folds(problem, problems, targets), scales, solver)
 
 
 def _folds(problem, problems, targets):
@@ -293,16 +296,14 @@ def optima_by_folds(problem, targets):
 def _losses_along(splits, values, reached, usual, solver):
     """Held-out losses, in units of those of zero coefficients; infinite for values not reached."""
     losses, starts, worse = np.full(len(values), np.inf), [None] * len(splits), 0
-    rng = check.random_state(0)  # the same choice in every fit
+    # The same choice in every fit.
+    options = {"tol": ACCURACY, "max_iter": ITERATIONS, "rng": check.random_state(0)}
     for i, value in enumerate(values):
         total = 0.0
         for j, (whole, train, test) in enumerate(splits):
             share = train.total_weight / whole.total_weight
             train = train.variant(penalty=whole.penalty.scaled(value * share))
-            run, _ = solve(
-                train, solver, tol=ACCURACY, max_iter=ITERATIONS, rng=rng, start=starts[j]
-            )
-            best = run.best
+            best = solve(train, solver, start=starts[j], **options)[0].best
             starts[j] = Start(best.coef, best.intercept, best.memory)
             total += test.loss_at(best.coef, best.intercept) / whole.size
         if i and budget_now().is_spent:
