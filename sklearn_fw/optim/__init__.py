@@ -1,7 +1,7 @@
 """Optimizers as functions of data and objectives, with certificates."""
 
 from ._distributed._parted_sum import Facts, PartedSum, PartSums
-from ._distributed._parts import make_parts
+from ._distributed._parts import Pieces, make_parts
 from ._frank_wolfe._minimize import minimize_frank_wolfe
 from ._frank_wolfe._minimize_block import minimize_block_frank_wolfe
 from ._frank_wolfe._minimize_submodular import minimize_submodular

@@ -1,9 +1,7 @@
 """Linear models on Dask collections: the same fits as on arrays, whatever happens to workers."""
 
-import logging
 import os
 import pickle
-import signal
 import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -15,6 +13,7 @@ from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris
 from sklearn.preprocessing import scale
 
+from _clusters import KillLater, processes
 from sklearn_fw import AsagaClassifier, AsagaRegressor, KernelStudentTDensity
 from sklearn_fw.linear_model import AveragedSubgradientClassifier, _collections
 from sklearn_fw.linear_model._collections import Plan, TableBlock
@@ -313,19 +312,6 @@ def test_other_estimators_and_unlike_containers(arrays):
         AsagaClassifier().fit(X.compute(), target)
 
 
-class KillLater(logging.Handler):
-    """Ends a process when the third line of a fit is logged."""
-
-    def __init__(self, victim):
-        super().__init__()
-        self.victim, self.n_lines = victim, 0
-
-    def emit(self, record):
-        self.n_lines += 1
-        if self.n_lines == 3:
-            os.kill(self.victim, signal.SIGKILL)
-
-
 def test_a_worker_that_is_killed_changes_nothing(extra, arrays):
     """Its blocks are made again elsewhere, and answers depend on the data and the point alone."""
     distributed = extra("distributed", "distributed")
@@ -334,19 +320,8 @@ def test_a_worker_that_is_killed_changes_nothing(extra, arrays):
     y = (X[:, 0] + rng.standard_normal(6000, chunks=1000) > 0).astype(int)
     model = AsagaClassifier(tol=1e-10, verbose=1)
     alone = clone(model).fit(X, y)
-    with (
-        distributed.LocalCluster(
-            n_workers=2, threads_per_worker=1, host="127.0.0.1", dashboard_address="127.0.0.1:0"
-        ) as local,
-        distributed.Client(local) as client,
-    ):
-        killer = KillLater(next(iter(client.run(os.getpid).values())))
-        logger = logging.getLogger("sklearn_fw")
-        logger.addHandler(killer)
-        try:
-            found = clone(model).fit(X, y)
-        finally:
-            logger.removeHandler(killer)
+    with processes(distributed, 2) as client, KillLater(client) as killer:
+        found = clone(model).fit(X, y)
     assert killer.n_lines > 3
     assert found.converged_
     np.testing.assert_allclose(found.coef_, alone.coef_, rtol=1e-9)

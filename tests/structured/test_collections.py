@@ -10,7 +10,9 @@ from sklearn.datasets import load_iris
 from sklearn.exceptions import NotFittedError
 from sklearn.preprocessing import scale
 
+from _clusters import KillLater, processes
 from sklearn_fw import StructuredSVM
+from sklearn_fw.optim._distributed import _parts
 from sklearn_fw.structured import ChainModel, DualAscent, OneSlack, StructuredModel, StructuredSVMCV
 
 
@@ -39,6 +41,18 @@ def kinds():
     X, y = sequences()
     X = [({"first": x[:1], "other": x[:2, :3]}, np.array([[0, 1], [1, 2]])) for x in X]
     return X, [{"first": labels[:1], "other": labels[:2]} for labels in y]
+
+
+def words():
+    """Sequences of words, most of which are in one of them only."""
+    _, y = sequences()
+    rng, X = np.random.default_rng(1), []
+    for i, labels in enumerate(y):
+        often = np.where(rng.random(len(labels)) < 0.9, (labels == "a") + 2 * (labels == "b"), 3)
+        columns = np.stack([often, 4 + 10 * i + np.arange(len(labels))], axis=1).ravel()
+        starts = 2 * np.arange(len(labels) + 1)
+        X.append(sp.csr_array((np.ones(len(columns)), columns, starts), (len(labels), 604)))
+    return X, y
 
 
 class Signs(StructuredModel):
@@ -75,6 +89,8 @@ FITS = {
     "classes": (iris, StructuredSVM(C=1.0), {}),
     "sparse": (lambda: (sp.csr_array(iris()[0]), iris()[1]), StructuredSVM(C=1.0), {}),
     "kinds of nodes": (kinds, StructuredSVM(C=0.5), {}),
+    "words": (words, StructuredSVM(C=0.5), {}),
+    "likelihood of words": (words, StructuredSVM(surrogate="crf", C=0.5), {}),
     "black box": (signs, StructuredSVM(Signs(), C=1.0), {}),
 }
 
@@ -112,11 +128,37 @@ def test_blocks_give_the_fit_of_one_process(dask, name, cuts):
         np.testing.assert_equal(a, b)
 
 
-@pytest.mark.parametrize("name", ["hinge", "likelihood"])
-def test_workers_give_the_fit_of_one_process(dask, cluster, name):
+@pytest.mark.parametrize("large", [64, 1 << 14])
+@pytest.mark.parametrize("name", ["hinge", "likelihood", "words", "likelihood of words"])
+def test_workers_give_the_fit_of_one_process(dask, cluster, name, large, monkeypatch):
+    monkeypatch.setattr(_parts, "LARGE", large)
     history = compare(dask, name, [0, 17, 40])[0].history_
     assert np.all(np.diff(history["n_rounds"]) > 0)
     assert np.all(np.diff(history["n_bytes"]) > 0)
+
+
+def test_weights_that_are_lost_with_a_worker_are_sent_again(extra, dask, monkeypatch):
+    monkeypatch.setattr(_parts, "LARGE", 64)
+    X, y = words()
+    model = StructuredSVM(C=0.5, tol=1e-4, max_iter=2000, verbose=1)
+    cuts = [0, 17, 40, 60]
+    given = [blocks(dask, values, cuts) for values in (X, y)]
+    alone = clone(model).fit(*given)
+    with processes(extra("distributed", "distributed"), 2) as client, KillLater(client) as killer:
+        found = clone(model).fit(*given)
+    assert killer.n_lines > 3
+    assert found.converged_
+    assert found.objective_ == pytest.approx(alone.objective_, rel=1e-4)
+
+
+def test_weights_are_sent_to_the_parts_that_use_them(dask, cluster, monkeypatch):
+    monkeypatch.setattr(_parts, "LARGE", 64)
+    (X, y), n_bytes = words(), []
+    for cuts in ([0, 60], [0, 20, 40, 60]):  # a block gets all weights, each of three a third
+        model = StructuredSVM(C=0.5, max_iter=3, tol=0.0)
+        model.fit(blocks(dask, X, cuts), blocks(dask, y, cuts))
+        n_bytes.append(np.diff(model.history_["n_bytes"])[0])
+    assert n_bytes[1] < 2.5 * n_bytes[0]  # answers come from three blocks
 
 
 def test_bags_and_arrays(extra, dask):

@@ -8,6 +8,7 @@ to disk: the part is the only object that holds its rows.
 
 import sys
 import time
+from concurrent.futures import CancelledError
 from copy import copy
 from functools import partial, reduce
 from itertools import chain
@@ -20,6 +21,8 @@ LARGE = 1 << 14
 # Bytes of parts that one task may ask, as a worker loads these from disk; and of all answers that
 # are added here.
 TOGETHER, HERE = 1 << 23, 1 << 22
+# Seconds before a question is asked again whose arguments a lost worker had, or should get.
+WAITS = 0.1, 0.5, 2.0, 5.0, 10.0
 # Seconds without an answer after which a fit without any worker ends; others may come meanwhile.
 PATIENCE = 30.0
 
@@ -36,6 +39,10 @@ def make_parts(delayed):
     import dask
 
     return LocalParts(dask.compute(*delayed))
+
+
+class Pieces(list):
+    """An argument of which each part gets an item of its own, in the order of the parts."""
 
 
 class Traffic:
@@ -60,7 +67,7 @@ class LocalParts:
 
     def each(self, method, *args):
         """What the method of every part returns, in their order."""
-        return [_answer(part, method, *args) for part in self.parts]
+        return _each(_answer, self.parts, method, *args)
 
     def sum(self, method, *args):
         """Sum of what the method of every part returns: numbers, arrays, or tuples of these."""
@@ -107,22 +114,33 @@ class ClusterParts:
         return groups
 
     def each(self, method, *args):
-        return self._by_part(_answer, method, args)
+        return self._until_answered(self._by_part, _answer, method, args)
+
+    def _until_answered(self, ask, *question):
+        from distributed.comm import CommClosedError
+
+        for seconds in WAITS:
+            try:
+                return ask(*question)
+            except (CancelledError, CommClosedError):
+                time.sleep(seconds)
+        return ask(*question)
 
     def _by_part(self, ask, method, args):
         """Answers of all parts, in their order."""
-        groups = [([self.futures[k] for k in group], group[0]) for group in self._groups]
-        found = self._results(self._asked(partial(_each, ask), method, args, groups))
+        found = self._results(self._asked(partial(_each, ask), method, args))
         answers = dict(zip(chain(*self._groups), chain(*found), strict=True))
         return [answers[k] for k in range(len(self))]
 
     def sum(self, method, *args):
+        return self._until_answered(self._sum, method, args)
+
+    def _sum(self, method, args):
         # A first answer may be a matrix of as many rows and columns as there are arguments.
         if len(self) * self._sizes.get(method, _size(args) ** 2 / 8) <= HERE:
             total, seconds = _tree(self._by_part(_timed, method, args), _plus_timed)
         else:  # a tree on the workers, so that nobody holds all terms
-            parts = zip(self.futures, range(len(self)))
-            terms = self._asked(_timed, method, args, parts)
+            terms = self._asked(_summed, method, args)
             tree = _tree(terms, lambda *pair: self.client.submit(_plus_timed, *pair, pure=False))
             total, seconds = self._results([tree])[0]
         self._sizes[method] = _size(total)
@@ -137,24 +155,31 @@ class ClusterParts:
         other.path, other._sizes = (*self.path, Step(method, args)), {}
         return other
 
-    def _asked(self, ask, method, args, targets):
-        """Futures of answers of pairs of a part, or some, and whose place to take."""
+    def _asked(self, ask, method, args):
+        """Futures of the answers of each group of parts."""
         args = [self._on_workers(argument) for argument in args]
         for step in self.path:
             if step.future is None or step.future.status != "finished":
                 step.future = self._send(step.values)
         path = [step.future for step in self.path]
         return [
-            self.client.submit(ask, target, method, *args, path=path, pure=False, **self._at(k))
-            for target, k in targets
-        ]
+            self.client.submit(
+                ask, [self.futures[k] for k in group], method,
+                *(own[g] if isinstance(own, Pieces) else own for own in args),
+                path=path, pure=False, **self._at(group[0]),
+            )
+            for g, group in enumerate(self._groups)
+        ]  # fmt: skip
 
     def _at(self, k):
         # Others may step in where this worker is gone.
         return {"workers": self._home[k], "allow_other_workers": True} if self._home[k] else {}
 
     def _on_workers(self, argument):
-        """The argument, or what stands for an array that workers get once."""
+        """The argument, or what stands for an array that workers get once, or in pieces."""
+        if isinstance(argument, Pieces):
+            alive = set(self.client.scheduler_info(n_workers=-1)["workers"])
+            return Pieces(self._send_pieces(argument, group, alive) for group in self._groups)
         if not isinstance(argument, np.ndarray) or argument.nbytes < LARGE:
             return argument
         for known, future in self._sent:
@@ -167,6 +192,14 @@ class ClusterParts:
     def _send(self, values):
         self.traffic.n_bytes += len(self) * _size(values)
         return self.client.scatter([values], broadcast=True, hash=False)[0]
+
+    def _send_pieces(self, pieces, group, alive):
+        own = Pieces(pieces[k] for k in group)
+        if _size(own) < LARGE:
+            return own
+        self.traffic.n_bytes += _size(own)
+        home = [worker for worker in self._home[group[0]] or () if worker in alive]
+        return self.client.scatter([own], workers=home or None, hash=False)[0]
 
     def _results(self, futures):
         self._wait(futures)
@@ -209,8 +242,15 @@ def _timed(part, method, *args, path=()):
     return answer, time.perf_counter() - start
 
 
-def _each(ask, parts, method, *args, path):
-    return [ask(part, method, *args, path=path) for part in parts]
+def _each(ask, parts, method, *args, path=()):
+    return [
+        ask(part, method, *(own[k] if isinstance(own, Pieces) else own for own in args), path=path)
+        for k, part in enumerate(parts)
+    ]
+
+
+def _summed(parts, method, *args, path):
+    return reduce(_plus_timed, _each(_timed, parts, method, *args, path=path))
 
 
 def _tree(terms, plus):

@@ -185,6 +185,10 @@ class Problem:
     def gap_limit(self, tol):
         return tol * abs(self.objective) if self.relative_tol else tol
 
+    def narrowed(self):
+        """The problem of the weights that its samples use, and which these are; None for all."""
+        return self, None
+
     def ask(self, w):
         """n oracle calls at any w: the `mean_hinge` and its `Sweep`."""
         sweep = self.sweep(w)

@@ -1,5 +1,7 @@
 """Training sets of parts: their sizes, pieces of large graphs, other true labelings."""
 
+from typing import NamedTuple
+
 import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.csgraph import connected_components, dijkstra
@@ -125,6 +127,26 @@ def regrouped(parts, group):
         truth=parts.truth[nodes], node_cost=parts.node_cost[nodes], cost_row=parts.cost_row[nodes],
         weight=weight / weight.sum(),
     )  # fmt: skip
+
+
+class UsedWeights(NamedTuple):
+    """The weights of some attributes, and all tables, among those of all attributes."""
+
+    used: np.ndarray  # numbers of the attributes, ascending
+    n_attributes: int
+    n_columns: int
+
+    def of(self, w):
+        rows, tables = np.split(w, [self.n_attributes * self.n_columns])
+        own = rows.reshape(self.n_attributes, self.n_columns).take(self.used, axis=0)
+        return np.concatenate([own.ravel(), tables])
+
+    def places(self, at):
+        """Where some of these weights are among all."""
+        row, column = np.divmod(at, self.n_columns)
+        moved = self.used.take(row, mode="clip") * self.n_columns + column
+        behind = at + (self.n_attributes - len(self.used)) * self.n_columns
+        return np.where(row < len(self.used), moved, behind)
 
 
 def edges_of_samples(parts):

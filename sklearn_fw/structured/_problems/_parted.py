@@ -7,52 +7,65 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..._kernels.structured import block_rules
+from ...optim import Pieces
 from ._base import Problem, SmoothedSweep, Sweep
 
 NOTHING = np.zeros(block_rules.N_COUNTS, np.int64), 0  # counts of a part without samples
 
 
 class SamplePart:
-    """Samples of one part, of weight ``total``; ``problem`` is None where there are none."""
+    """Samples of one part, of weight ``total``; ``problem`` is None where there are none.
+
+    Memory besides the samples is that of the weights that these use.
+    """
 
     def __init__(self, problem=None, total=0.0):
-        self.problem, self.total = problem, total
+        self.problem, self.total, self.narrow = problem, total, None
         if problem is not None:
-            problem.reset(1.0)
+            self.n_weights = problem.n_weights
+            self.problem, self.narrow = problem.narrowed()
+            self.problem.reset(1.0)
 
     def facts(self):
-        """Weight, number of weights, and what is known of these samples; the last adds up."""
+        """Which weights are used, of how many; the weight of the samples, and what adds up."""
         if self.problem is None:
             return None
         own = self.problem
         n_nodes = own.n_blocks if own.n_nodes is None else own.n_nodes
         means = np.array([own.max_loss, own.n_labels, own.mean_square])
         flags = own.is_compiled, own.exact, own.n_nodes is not None
-        return self.total, own.n_weights, self.total * means, n_nodes, flags
+        return self.narrow, self.n_weights, self.total, self.total * means, n_nodes, flags
 
     def plane(self, w):
         """Sum of hinges at w; the plane (u, l) of what is best there; counts."""
         own, total = self.problem, self.total
         if own is None:
-            return 0.0, sp.csr_array((1, len(w))), 0.0, *NOTHING
+            return 0.0, 0.0, 0.0, *NOTHING
         self._count_anew()
         hinge, sweep = own.ask(w)
         u, loss = own.vertex_of(sweep.answers)
-        u = sp.csr_array(u[None]) if 3 * np.count_nonzero(u) < len(u) else u[None]  # to be sent
-        return total * hinge, total * u, total * loss, own.counts.copy(), own.n_unbounded
+        u = self._of_all(total * u)
+        return total * hinge, u, total * loss, own.counts.copy(), own.n_unbounded
 
     def smoothed(self, w, temperature, loss_weight):
         """Sum of smoothed maxima at w, and of the means of their Gibbs distributions; counts."""
         own, total = self.problem, self.total
         if own is None:
-            return 0.0, np.zeros(len(w)), *NOTHING
+            return 0.0, 0.0, *NOTHING
         self._count_anew()
         sweep = own.smoothed_sweep(w, temperature, loss_weight, mean=True)
         value = float(own.weight @ sweep.value)
-        return total * value, total * sweep.mean, own.counts.copy(), own.n_unbounded
+        return total * value, self._of_all(total * sweep.mean), own.counts.copy(), own.n_unbounded
 
     def _count_anew(self):
         self.problem.counts[:] = self.problem.n_unbounded = 0
+
+    def _of_all(self, u):
+        """A row of all weights, to be sent: sparse where that is shorter."""
+        at = np.flatnonzero(u)
+        places = at if self.narrow is None else self.narrow.places(at)
+        row = sp.csr_array((u[at], places, [0, len(at)]), shape=(1, self.n_weights))
+        return row if 3 * len(at) < self.n_weights else row.toarray()
 
 
 class PartedProblem(Problem):
@@ -61,8 +74,8 @@ class PartedProblem(Problem):
     parted = True
 
     def __init__(self, parts, surrogate):
-        facts = [own for own in parts.each("facts") if own is not None]
-        totals, n_weights, sums, n_nodes, flags = map(list, zip(*facts))
+        self.facts = parts.each("facts")
+        _, n_weights, totals, sums, n_nodes, flags = zip(*filter(None, self.facts))
         self.total = float(sum(totals))
         max_loss, self.n_labels, self.mean_square = map(float, sum(sums) / self.total)
         super().__init__(np.ones(1), n_weights[0], max_loss)
@@ -81,8 +94,10 @@ class PartedProblem(Problem):
         hinge, u, loss = (term / self.total for term in self._sum("plane", w))
         return hinge, Sweep(np.array([hinge]), None, (u / self.lam, loss))
 
-    def _sum(self, method, *args):
-        *sums, counts, n_unbounded = self.parts.sum(method, *args)
+    def _sum(self, method, w, *args):
+        if any(own and own[0] for own in self.facts):
+            w = Pieces(own and (own[0].of(w) if own[0] else w) for own in self.facts)
+        *sums, counts, n_unbounded = self.parts.sum(method, w, *args)
         self.counts += counts
         self.n_unbounded += int(n_unbounded)
         return sums
@@ -92,7 +107,7 @@ class PartedProblem(Problem):
 
     def step_towards(self, answers, gamma):
         v, loss = answers
-        self.v += gamma * ((v.toarray() if sp.issparse(v) else v).ravel() - self.v)
+        self.v += gamma * (_dense(v) - self.v)
         self.loss += gamma * (loss - self.loss)
 
     def _truth(self):
@@ -104,7 +119,7 @@ class PartedProblem(Problem):
     def smoothed_sweep(self, w, temperature, loss_weight=1.0, mean=False):
         terms = self._sum("smoothed", w, temperature, loss_weight)
         value, total = (term / self.total for term in terms)
-        return SmoothedSweep(np.array([value]), np.empty(1), np.empty(1), total)
+        return SmoothedSweep(np.array([value]), np.empty(1), np.empty(1), _dense(total))
 
     def dual_coef(self):
         return None
@@ -122,3 +137,7 @@ class PartedProblem(Problem):
                 "set warm_start=False"
             )
         self.w = w.copy()
+
+
+def _dense(row):
+    return (row.toarray() if sp.issparse(row) else row).ravel()

@@ -14,7 +14,7 @@ from ..._kernels.structured.block_rules import CALLS, EXACT_STEPS, VISITS, WORSE
 from ...inference import FEW_LABELINGS, Enumeration, PairwiseScores, quick_oracle
 from .._models._part_scores import COMPILED, Graph, augmented_argmax
 from ._base import Answer, Direction, Mixture, Problem, SmoothedSweep, Sweep, means_of
-from ._part_sets import mean_square, n_costly, seconds_of_pass
+from ._part_sets import UsedWeights, mean_square, n_costly, seconds_of_pass
 from ._workers import Workers
 
 kept_vertices = lazy("structured.kept_vertices")
@@ -76,6 +76,15 @@ class PartProblem(Problem):
         blocks = type(self)(parts, self.oracle if oracle is None else oracle, self._n_jobs)
         blocks.surrogate = self.surrogate
         return blocks
+
+    def narrowed(self):
+        parts = self._parts
+        used, attributes = np.unique(parts.attributes, return_inverse=True)
+        if 2 * len(used) > parts.n_attributes:
+            return self, None
+        attributes = attributes.astype(parts.attributes.dtype)
+        own = self.like(parts._replace(attributes=attributes, n_attributes=len(used)))
+        return own, UsedWeights(used, parts.n_attributes, parts.n_columns)
 
     def of_samples(self, model, X, y, weight):
         return self.like(model._build_parts(X, y, weight))

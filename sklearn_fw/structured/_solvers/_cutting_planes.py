@@ -142,7 +142,8 @@ class _Planes:
         else:
             self.v = np.vstack([_dense(self.v), _dense(v)])
         self.gram = np.pad(self.gram, (0, 1))
-        self.gram[-1] = self.gram[:, -1] = self.blocks.lam * _dense(self.v @ v.T).ravel()
+        # By a dense vector: products of sparse matrices take several times as long.
+        self.gram[-1] = self.gram[:, -1] = self.blocks.lam * (self.v @ _dense(v).ravel())
 
     def remove_idle(self, most):
         """Remove planes that had no dual variable for more than ``most`` solutions."""
@@ -204,6 +205,7 @@ class _OneSlackMethod(BestPointMethod):
     def __init__(self, settings, blocks, cache):
         self.settings, self.blocks, self.cache = settings, blocks, cache
         self.planes, self.n_unbounded = _Planes(blocks), 0
+        self.mean = self.planes.mean()
         self.w = self.best_w = blocks.w.copy()
 
     def step(self):
@@ -222,7 +224,8 @@ class _OneSlackMethod(BestPointMethod):
         planes.add(answers)
         planes.solve(EXACTNESS * self.gap)
         planes.remove_idle(int(self.settings.max_idle))
-        minimum = blocks.clip(planes.mean()[0])
+        self.mean = planes.mean()
+        minimum = blocks.clip(self.mean[0])
         self.w = self.best_w + float(self.settings.step_size) * (minimum - self.best_w)
 
     def _cached(self):
@@ -237,7 +240,7 @@ class _OneSlackMethod(BestPointMethod):
     def certify(self):
         """n oracle calls at the current point."""
         blocks, w = self.blocks, self.w
-        self.dual = max(self.dual, blocks.dual_value(*self.planes.mean()))
+        self.dual = max(self.dual, blocks.dual_value(*self.mean))
         blocks.n_unbounded = 0
         hinge, sweep = blocks.ask(w)
         primal = float(0.5 * blocks.lam * (w @ w) + hinge)
