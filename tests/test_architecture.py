@@ -99,7 +99,6 @@ FUNCTION_LINES = 60  # without the docstring
 # Kernels that are longer, and why; what they would pass on to parts is more than ten arguments.
 LONG_KERNELS = {
     "min_fill": "a greedy loop over one set of buckets, marks and counts that every part changes",
-    "arrange": "counts, then fills, eight arrays of one plan in one walk through the nodes",
     "_newton_direction": "a dense solve by blocks that share all their intermediate sums",
     "trws_sweep": "one node at a time: its sum, its bound and its messages read the same scratch",
 }
