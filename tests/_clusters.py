@@ -7,12 +7,12 @@ from contextlib import contextmanager
 
 
 @contextmanager
-def processes(distributed, n_workers):
+def processes(distributed, n_workers, **options):
     """Client of a cluster of processes, as only these can be killed."""
     with (
         distributed.LocalCluster(
             n_workers=n_workers, threads_per_worker=1, host="127.0.0.1",
-            dashboard_address="127.0.0.1:0",
+            dashboard_address="127.0.0.1:0", **options,
         ) as local,
         distributed.Client(local) as client,
     ):  # fmt: skip

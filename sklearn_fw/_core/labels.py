@@ -8,7 +8,7 @@ import numpy as np
 from . import check
 from .packed import Packed
 
-KINDS = "biufc", "OUS", "m", "M"  # of labels, by what numpy can join
+KINDS = "biufc", "OUS", "m", "M", "V"  # of labels, by what numpy can join
 
 
 def check_pairs(y_true, y_pred):

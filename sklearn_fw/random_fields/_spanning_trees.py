@@ -95,7 +95,8 @@ def spanning_tree_probabilities(
     largest = weights.max()
     weights = np.maximum(weights / largest, WEIGHT_FLOOR) if largest > 0 else np.ones(len(edges))
     start, later, place = _fill_in(edges, n_variables)
-    resistances = spanning_trees.effective_resistances(start, later, place, weights)
+    conductance = np.bincount(place, weights, len(later))
+    resistances = spanning_trees.effective_resistances(start, later, conductance)
     return np.minimum(weights * resistances[place], 1.0)
 
 
@@ -208,8 +209,7 @@ def _fill_in(edges, n_variables):
     # Diagonally dominant, so that no pivoting disturbs the order.
     mode = {"permc_spec": "MMD_AT_PLUS_A", "options": {"SymmetricMode": True}}
     factor = splu(matrix.tocsc(), diag_pivot_thresh=0.0, **mode)
-    lower = tril(factor.L, -1, format="csc")
-    lower.sort_indices()
+    lower = tril(factor.L, -1, format="csc").sorted_indices()
     start, later = lower.indptr.astype(np.int64), lower.indices.astype(np.int64)
     first, second = np.sort(factor.perm_c[edges].astype(np.int64), axis=1).T
     entries = np.repeat(np.arange(n_variables) * n_variables, np.diff(start)) + later

@@ -370,13 +370,7 @@ def test_rows_may_exceed_the_memory_of_all_workers(extra, arrays):
     coef = np.linspace(-1.0, 1.0, 100)
     y = X @ coef + rng.standard_normal(650_000, chunks=25_000)
     assert X.nbytes > limit
-    with (
-        distributed.LocalCluster(
-            n_workers=1, threads_per_worker=1, host="127.0.0.1", dashboard_address="127.0.0.1:0",
-            memory_limit=limit,
-        ) as local,
-        distributed.Client(local) as client,
-    ):  # fmt: skip
+    with processes(distributed, 1, memory_limit=limit) as client:
         worker = client.run(os.getpid)
         on_disk, model = [0], AsagaRegressor(alpha=1e-6, fit_intercept=False)
         with ThreadPoolExecutor(1) as thread:

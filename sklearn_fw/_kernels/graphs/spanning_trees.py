@@ -10,11 +10,11 @@ from .._jit import inner, njit
 
 
 @njit
-def effective_resistances(start, later, edge_place, conductance):
+def effective_resistances(start, later, conductance):
     """Resistance between the ends of each entry of ``later`` in a network of resistors.
 
-    Node v has the later neighbors ``later[start[v]:start[v + 1]]``, ascending, those among them
-    that elimination of earlier nodes joins (fill-in); edge e is entry ``edge_place[e]`` of these.
+    Node v has the later neighbors ``later[start[v]:start[v + 1]]``, ascending; entries that only
+    the elimination of earlier nodes joins (fill-in) have conductance zero.
 
     Selected inversion of the Laplacian in resistances: nodes are eliminated in the order of their
     numbers. Node v with later neighbors N(v) is replaced by conductances ``g_vj g_vk / G_v``
@@ -26,10 +26,7 @@ def effective_resistances(start, later, edge_place, conductance):
     No node is grounded and no large numbers cancel, so components need no care. Cost: sum over
     nodes of the squared number of later neighbors.
     """
-    n_nodes, n_fill = start.size - 1, later.size
-    share = np.zeros(n_fill)
-    for e in range(edge_place.size):
-        share[edge_place[e]] += conductance[e]
+    n_nodes, n_fill, share = start.size - 1, later.size, conductance.copy()
     total = np.zeros(n_nodes)
     for v in range(n_nodes):
         first, stop = start[v], start[v + 1]

@@ -165,8 +165,7 @@ class ClusterParts:
         return [
             self.client.submit(
                 ask, [self.futures[k] for k in group], method,
-                *(own[g] if isinstance(own, Pieces) else own for own in args),
-                path=path, pure=False, **self._at(group[0]),
+                *_args_of(g, args), path=path, pure=False, **self._at(group[0]),
             )
             for g, group in enumerate(self._groups)
         ]  # fmt: skip
@@ -243,10 +242,12 @@ def _timed(part, method, *args, path=()):
 
 
 def _each(ask, parts, method, *args, path=()):
-    return [
-        ask(part, method, *(own[k] if isinstance(own, Pieces) else own for own in args), path=path)
-        for k, part in enumerate(parts)
-    ]
+    return [ask(part, method, *_args_of(k, args), path=path) for k, part in enumerate(parts)]
+
+
+def _args_of(k, args):
+    """Arguments of the part, or group of parts, with this number."""
+    return [own[k] if isinstance(own, Pieces) else own for own in args]
 
 
 def _summed(parts, method, *args, path):

@@ -8,6 +8,7 @@ import scipy.sparse as sp
 
 from ..._kernels.structured import block_rules
 from ...optim import Pieces
+from .._models._black_box import dense
 from ._base import Problem, SmoothedSweep, Sweep
 
 NOTHING = np.zeros(block_rules.N_COUNTS, np.int64), 0  # counts of a part without samples
@@ -107,7 +108,7 @@ class PartedProblem(Problem):
 
     def step_towards(self, answers, gamma):
         v, loss = answers
-        self.v += gamma * (_dense(v) - self.v)
+        self.v += gamma * (dense(v).ravel() - self.v)
         self.loss += gamma * (loss - self.loss)
 
     def _truth(self):
@@ -119,7 +120,7 @@ class PartedProblem(Problem):
     def smoothed_sweep(self, w, temperature, loss_weight=1.0, mean=False):
         terms = self._sum("smoothed", w, temperature, loss_weight)
         value, total = (term / self.total for term in terms)
-        return SmoothedSweep(np.array([value]), np.empty(1), np.empty(1), _dense(total))
+        return SmoothedSweep(np.array([value]), np.empty(1), np.empty(1), dense(total).ravel())
 
     def dual_coef(self):
         return None
@@ -137,7 +138,3 @@ class PartedProblem(Problem):
                 "set warm_start=False"
             )
         self.w = w.copy()
-
-
-def _dense(row):
-    return (row.toarray() if sp.issparse(row) else row).ravel()
