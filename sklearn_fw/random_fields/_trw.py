@@ -204,7 +204,8 @@ class TRWMarginals(MarginalsEstimator):
         theta = soften(mrf, notes)
         polytope = LocalPolytope(mrf.n_states, mrf.edges)
         if choice.oracle is not None:
-            polytope = MarginalPolytope(mrf.n_states, mrf.edges, choice.oracle)
+            oracle = BestOf("quick") if _is_default(choice.oracle) else choice.oracle
+            polytope = MarginalPolytope(mrf.n_states, mrf.edges, oracle)
         run = TRWRun(mrf, theta, polytope, settings, tol=self.tol)
         if is_known:
             run.upper = 0.0  # this rho's bound is known: the potentials were made from it
@@ -268,6 +269,10 @@ class TRWMarginals(MarginalsEstimator):
         if solver.local_search == "icm" and self.polytope == "local":
             raise ValueError("local_search finds labelings: it needs polytope='marginal'")
         return solver
+
+
+def _is_default(oracle):
+    return isinstance(oracle, BestOf) and check.is_auto(oracle.oracles)
 
 
 def _no_search(oracle, rho, rho_gap=0.0, vertices=None, weights=None):

@@ -49,6 +49,7 @@ ORACLES = {
     "expansion": (inference.CutMoves(), {}, 60, 1e-12),
     "swap": (inference.CutMoves("swap"), {}, 60, 1e-12),
     "best of": (inference.BestOf(), {}, 60, 1e-12),
+    "best of quick": (inference.BestOf("quick"), {}, 60, 1e-12),
     "best of named": (inference.BestOf(["icm", inference.BranchAndBound()]), {}, 60, 1e-12),
 }
 KINDS_OF = {"chain": CHAIN_KINDS, "forest": FOREST_KINDS}

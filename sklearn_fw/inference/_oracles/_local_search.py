@@ -131,8 +131,8 @@ def _clusters(scores, labelings):
     return PairwiseScores._view(unary, pairwise, edges), pick, cluster
 
 
-# Rounds of "auto": per node, and the least and the most of them.
-ROUNDS_PER_NODE, FEWEST_ROUNDS, MOST_ROUNDS = 5, 200, 20_000
+# Rounds of "auto" and "few": per node, and the least and the most of them.
+ROUNDS = {"auto": (5, 200, 20_000), "few": (1, 50, 4_000)}
 ROUNDS_AT_ONCE = 500  # between two looks at the clock, some hundredths of a second
 # Many short runs from random labels, whose best parts are joined, find better labels than a long
 # one: rounds of a run per node, the least of them, and how many runs must fit in.
@@ -149,10 +149,11 @@ class IteratedLocalSearch(GraphOracle):
 
     Parameters
     ----------
-    n_rounds : int or "auto", default="auto"
+    n_rounds : int, "auto" or "few", default="auto"
         Number of kicks; "auto" is 5 for each node, between 200 and 20,000. From 5 for each node and
         1,600 on, several runs share them, most from random labels, and their best parts are joined:
-        worth some percent on large sparse graphs.
+        worth some percent on large sparse graphs. "few" is a fifth of "auto", at least 50: for
+        calls in a row whose scores change little.
     time_limit : float, default=None
         Seconds after which no further kicks follow. None for no limit.
     random_state : int, RandomState instance or None, default=0
@@ -194,7 +195,7 @@ class IteratedLocalSearch(GraphOracle):
     (True, True)
     """
 
-    n_rounds: check.auto_or(check.at_least(1)) = "auto"
+    n_rounds: check.auto_or(check.at_least(1), words=tuple(ROUNDS)) = "auto"
     time_limit: float | None = None
     random_state: object = 0
 
@@ -202,8 +203,9 @@ class IteratedLocalSearch(GraphOracle):
 
     def _argmax(self, scores, start):
         n_rounds = self.n_rounds
-        if check.is_auto(n_rounds):
-            n_rounds = int(np.clip(ROUNDS_PER_NODE * scores.n_nodes, FEWEST_ROUNDS, MOST_ROUNDS))
+        if isinstance(n_rounds, str):
+            per_node, fewest, most = ROUNDS[n_rounds]
+            n_rounds = int(np.clip(per_node * scores.n_nodes, fewest, most))
         labels = first_labels(scores, start)
         problem = prepare(scores, self._plan(scores))
         first, first_value = labels.copy(), scores.value(labels)

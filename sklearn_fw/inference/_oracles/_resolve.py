@@ -28,6 +28,10 @@ class Attempt(NamedTuple):
     seconds: float
 
 
+# What the words of `BestOf` end with; the same object always, for what it remembers of a graph.
+LAST = {"auto": "ils", "quick": IteratedLocalSearch("few")}
+
+
 class BestOf(Oracle):
     """Best result of several oracles, by default of all fast ones for general graphs.
 
@@ -37,9 +41,11 @@ class BestOf(Oracle):
 
     Parameters
     ----------
-    oracles : "auto" or list of (str, object or callable), default="auto"
+    oracles : "auto", "quick" or list of (str, object or callable), default="auto"
         Oracles in their order, in the forms of `resolve_oracle`. "auto" is ``("qpbo", "trws",
-        "ils")`` for at most two states, padding included, and ``("trws", "ils")`` else.
+        "ils")`` for at most two states, padding included, and ``("trws", "ils")`` else. "quick"
+        takes ``IteratedLocalSearch("few")`` last: for calls in a row whose scores change little, as
+        Frank-Wolfe makes them.
     tol : float, default=0.0
         Gap, as a fraction of the score, at which no further oracle is called. Training takes
         ``1e-3``, where local search costs most of the time and changes no prediction.
@@ -83,7 +89,7 @@ class BestOf(Oracle):
 
     @property
     def exact(self):
-        if isinstance(self.oracles, str) and self.oracles == "auto":
+        if isinstance(self.oracles, str):
             return False
         return any(getattr(oracle, "exact", False) for _, oracle in self._members(None))
 
@@ -140,10 +146,11 @@ class BestOf(Oracle):
 
     def _members(self, n_states):
         oracles = self.oracles
-        if isinstance(oracles, str) and oracles == "auto":
-            oracles = ("qpbo", "trws", "ils") if n_states <= 2 else ("trws", "ils")
+        if isinstance(oracles, str):
+            check.choice(oracles, "oracles", LAST, "a list of oracles")
+            oracles = ["qpbo", "trws", LAST[oracles]][n_states > 2 :]
         if not isinstance(oracles, list | tuple):
-            raise TypeError(f"oracles must be 'auto' or a list of oracles, got {oracles!r}")
+            raise TypeError(f"oracles must be 'auto', 'quick' or a list, got {oracles!r}")
         if not oracles:
             raise ValueError("oracles must hold at least one oracle, got an empty list")
         for oracle in oracles:
