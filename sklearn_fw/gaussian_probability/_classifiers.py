@@ -17,6 +17,7 @@ from ._process import (
     rows_without_copies,
     sign_bounds,
     standardized,
+    units_differ,
     warn_unless_settled,
 )
 
@@ -27,14 +28,15 @@ class BayesPointMachine(LabelMixin, Estimator):
     """Bayes point machine: binary classifier by the posterior mean of the weights.
 
     ``w ~ N(0, I)`` and ``y (w x / |x| + noise e) > 0`` for each row, in the feature space of the
-    kernel. The posterior is computed by expectation propagation.
+    kernel. The posterior is computed by expectation propagation. Columns whose ranges differ more
+    than 30 times are divided by their standard deviations first, unless ``gamma`` is given.
 
     Parameters
     ----------
     kernel : {"linear", "poly", "rbf"}, default="linear"
         Kernel of scikit-learn; rows are scaled to length one in its feature space.
     gamma : float, default=None
-        Scale of "poly" and "rbf"; None for one over the number of features.
+        Scale of "poly" and "rbf"; None for one over the sum of the variances of the columns.
     degree, coef0 : int, default=3, and float, default=1.0
         Degree and constant of "poly".
     fit_intercept : bool, default=True
@@ -109,7 +111,11 @@ class BayesPointMachine(LabelMixin, Estimator):
         # Columns have no origin of their own where a constant is fitted to a linear kernel.
         centers = self.fit_intercept and self.kernel == "linear"
         self._center = X.mean(axis=0) if centers else np.zeros(X.shape[1])
-        X = X - self._center
+        self._scale = np.ones(X.shape[1])
+        if self.gamma is None and units_differ(X):
+            self._scale = np.where(np.ptp(X, axis=0) > 0.0, X.std(axis=0), 1.0)
+        X = self._in_units(X)
+        self._gamma = self.gamma or 1.0 / (X.var(axis=0).sum() or 1.0)
         # As long as rows are on average, so that the units of X do not tell the constant's weight.
         self._constant = float(self.fit_intercept)
         if centers:
@@ -133,7 +139,7 @@ class BayesPointMachine(LabelMixin, Estimator):
         self._posterior, self.n_iter_ = best, best.n_iter
         self.dual_coef_ = best.weights / self._lengths
         if self.kernel == "linear":
-            self.coef_ = (self.dual_coef_ @ X)[None]
+            self.coef_ = (self.dual_coef_ @ X / self._scale)[None]
             constant = self._constant * self.dual_coef_.sum()
             self.intercept_ = constant - self.coef_ @ self._center
         return self
@@ -148,23 +154,25 @@ class BayesPointMachine(LabelMixin, Estimator):
             return found if agrees else None
         return found
 
+    def _in_units(self, X):
+        return (X - self._center) / self._scale
+
     def _kernel(self, A, B):
-        options = {"gamma": self.gamma, "degree": self.degree, "coef0": self.coef0}
+        options = {"gamma": self._gamma, "degree": self.degree, "coef0": self.coef0}
         K = pairwise_kernels(A, B, metric=self.kernel, filter_params=True, **options)
         return K + self._constant
 
     def _row_lengths(self, X):
         squares = np.ones(len(X)) if self.kernel == "rbf" else np.sum(X**2, axis=1)
         if self.kernel == "poly":
-            gamma = 1.0 / X.shape[1] if self.gamma is None else self.gamma
-            squares = (gamma * squares + self.coef0) ** self.degree
+            squares = (self._gamma * squares + self.coef0) ** self.degree
         lengths = np.sqrt(squares + self._constant)
         return np.where(lengths > 0.0, lengths, 1.0)
 
     def _latent(self, X):
         check_is_fitted(self)
-        X = check.rows(self, X, reset=False) - self._center
-        K = self._kernel(X, self.X_fit_ - self._center) / self._lengths
+        X = self._in_units(check.rows(self, X, reset=False))
+        K = self._kernel(X, self._in_units(self.X_fit_)) / self._lengths
         lengths = self._row_lengths(X)
         K /= lengths[:, None]
         return self._posterior.predict(K, np.ones(len(X)))
@@ -193,7 +201,8 @@ class EPProbitClassifier(LabelMixin, IntervalProcess):
     ----------
     kernel : Kernel, default=None
         A kernel of `sklearn.gaussian_process.kernels`; None stands for a constant times an RBF that
-        starts at the median distance of rows.
+        starts at the median distance of rows. Columns whose ranges differ more than 30 times have
+        length scales of their own, drawn to common standard deviations.
     noise : float, default=1.0
         Standard deviation of the noise between latent value and sign.
     optimizer : "fmin_l_bfgs_b" or None, default="fmin_l_bfgs_b"

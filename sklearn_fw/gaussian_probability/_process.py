@@ -58,6 +58,7 @@ SHORTEST = 1e-40  # median distance that a kernel can start from
 # The evidence is stationary in the sites: its error is of the order of the square of this
 # change of a marginal, as the relative decrease at which the search for hyper-parameters ends.
 TOL, DECREASE = 3e-3, 1e-5
+UNLIKE = 30.0  # largest range of a column over the smallest one, from which their units differ
 SPREAD = 0.7  # of the logarithms of the length scales of columns, a priori
 NOISE_SPREAD = 1.0  # of that of a learned noise about its start
 NOISES = (1e-3, 1e2)  # standard deviations that may be learned
@@ -118,7 +119,7 @@ class IntervalProcess(Estimator):
     max_iter: int = 100
     random_state: object = None
 
-    _by_column = False  # whether the default kernel has one length scale for each column
+    _by_column = False  # whether like columns have length scales of their own too, by default
 
     def _start_kernel(self, X):
         return _default_kernel(X, self._by_column) if self.kernel is None else clone(self.kernel)
@@ -282,8 +283,15 @@ def _with_gradient(kernel, X, by_column):
     return K, gradient_of
 
 
+def units_differ(X):
+    """Whether columns are in unlike units; copies of these rows, and rare events, are not."""
+    ranges = np.ptp(X, axis=0)
+    varies = ranges > 0.0
+    return bool(ranges.max(initial=0.0) > UNLIKE * ranges.min(initial=np.inf, where=varies))
+
+
 def _default_kernel(X, by_column):
-    if by_column and 1 < X.shape[1] <= len(X):
+    if units_differ(X) or (by_column and 1 < X.shape[1] <= len(X)):
         distance = X.std(axis=0) * np.sqrt(2.0 * X.shape[1])
     else:
         distance = np.median(pdist(X[:: max(len(X) // ROWS, 1)])) if len(X) > 1 else 1.0

@@ -6,9 +6,11 @@ import pytest
 from scipy.integrate import dblquad
 from scipy.stats import multivariate_normal, norm
 from sklearn.base import clone
+from sklearn.datasets import load_breast_cancer
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel, WhiteKernel
+from sklearn.preprocessing import StandardScaler
 
 from sklearn_fw.gaussian_probability import (
     BayesPointMachine,
@@ -298,8 +300,24 @@ def test_columns_have_length_scales_of_their_own(rng):
     assert regressor.score(X[~fit], target[~fit]) > 0.8
     lengths = regressor.kernel_.k2.length_scale / X.std(axis=0)
     assert lengths[0] < lengths[1] < 0.5 * lengths[2:].min()
-    wide = EPIntervalRegressor().fit(X[:7], target[:7])  # more columns than rows
-    assert np.ndim(wide.kernel_.k2.length_scale) == 0
+    wide = X[:7] / X.std(axis=0)  # more columns than rows, in like units
+    assert np.ndim(EPIntervalRegressor().fit(wide, target[:7]).kernel_.k2.length_scale) == 0
+
+
+def test_units_of_columns_decide_nothing():
+    X, y = load_breast_cancer(return_X_y=True)
+    X, y = X[:240], y[:240]
+    fit = np.arange(240) < 160
+    for model in EPProbitClassifier(), BayesPointMachine(), BayesPointMachine("rbf"):
+        assert model.fit(X[fit], y[fit]).score(X[~fit], y[~fit]) > 0.92
+    in_units = StandardScaler().fit(X[fit]).transform(X)
+    for kernel in "linear", "rbf":
+        one = BayesPointMachine(kernel).fit(X[fit], y[fit]).decision_function(X)
+        other = BayesPointMachine(kernel).fit(in_units[fit], y[fit]).decision_function(in_units)
+        np.testing.assert_allclose(one, other, rtol=1e-5, atol=1e-6)
+    linear = BayesPointMachine().fit(X[fit], y[fit])
+    signs = np.sign(X @ linear.coef_[0] + linear.intercept_[0])
+    np.testing.assert_array_equal(signs, np.sign(linear.decision_function(X)))
 
 
 def test_intervals_of_regression_are_calibrated(rng):
