@@ -62,7 +62,7 @@ PRIVATE_METHODS = {"_validate_params", "_parameter_constraints", "_validate_data
 # Lines of code of each subpackage, which may only fall: a commit that raises one says why.
 LINES_OF_CODE = {
     "sklearn_fw": 212,
-    "_kernels": 7040,
+    "_kernels": 7039,
     "_core": 2021,
     "losses": 388,
     "task_losses": 660,
@@ -76,7 +76,7 @@ LINES_OF_CODE = {
     "surrogates": 892,
     "linear_model": 1620,
     "density": 1349,
-    "gaussian_probability": 1455,
+    "gaussian_probability": 1465,
     "pac_bayes": 552,
     "decomposition": 1346,
     "cluster": 1072,

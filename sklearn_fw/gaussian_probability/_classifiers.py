@@ -15,9 +15,9 @@ from ._process import (
     latent_posterior,
     positive_probability,
     rows_without_copies,
+    scales_of_columns,
     sign_bounds,
     standardized,
-    units_differ,
     warn_unless_settled,
 )
 
@@ -111,9 +111,7 @@ class BayesPointMachine(LabelMixin, Estimator):
         # Columns have no origin of their own where a constant is fitted to a linear kernel.
         centers = self.fit_intercept and self.kernel == "linear"
         self._center = X.mean(axis=0) if centers else np.zeros(X.shape[1])
-        self._scale = np.ones(X.shape[1])
-        if self.gamma is None and units_differ(X):
-            self._scale = np.where(np.ptp(X, axis=0) > 0.0, X.std(axis=0), 1.0)
+        self._scale = scales_of_columns(X) if self.gamma is None else np.ones(X.shape[1])
         X = self._in_units(X)
         self._gamma = self.gamma or 1.0 / (X.var(axis=0).sum() or 1.0)
         # As long as rows are on average, so that the units of X do not tell the constant's weight.

@@ -283,15 +283,16 @@ def _with_gradient(kernel, X, by_column):
     return K, gradient_of
 
 
-def units_differ(X):
-    """Whether columns are in unlike units; copies of these rows, and rare events, are not."""
+def scales_of_columns(X):
+    """Standard deviations of columns in unlike units, else ones."""
     ranges = np.ptp(X, axis=0)
     varies = ranges > 0.0
-    return bool(ranges.max(initial=0.0) > UNLIKE * ranges.min(initial=np.inf, where=varies))
+    differ = ranges.max(initial=0.0) > UNLIKE * ranges.min(initial=np.inf, where=varies)
+    return np.where(varies & differ, X.std(axis=0), 1.0)
 
 
 def _default_kernel(X, by_column):
-    if units_differ(X) or (by_column and 1 < X.shape[1] <= len(X)):
+    if np.any(scales_of_columns(X) != 1.0) or (by_column and 1 < X.shape[1] <= len(X)):
         distance = X.std(axis=0) * np.sqrt(2.0 * X.shape[1])
     else:
         distance = np.median(pdist(X[:: max(len(X) // ROWS, 1)])) if len(X) > 1 else 1.0

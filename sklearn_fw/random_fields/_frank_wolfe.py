@@ -326,8 +326,7 @@ def tighten(run, rho, *, n_rho_iter, max_calls, **options):
     status = Status.RUNNING
 
     def is_over():
-        spent = run.n_calls >= max_calls or budget_now().is_spent
-        return spent or status is Status.STOPPED
+        return run.n_calls >= max_calls or budget_now().is_spent or status is Status.STOPPED
 
     def solve(rho, i):
         nonlocal status

@@ -204,7 +204,8 @@ class TRWMarginals(MarginalsEstimator):
         theta = soften(mrf, notes)
         polytope = LocalPolytope(mrf.n_states, mrf.edges)
         if choice.oracle is not None:
-            oracle = BestOf("quick") if _is_default(choice.oracle) else choice.oracle
+            is_default = getattr(choice.oracle, "oracles", None) == "auto"
+            oracle = BestOf("quick") if is_default else choice.oracle
             polytope = MarginalPolytope(mrf.n_states, mrf.edges, oracle)
         run = TRWRun(mrf, theta, polytope, settings, tol=self.tol)
         if is_known:
@@ -271,10 +272,6 @@ class TRWMarginals(MarginalsEstimator):
         return solver
 
 
-def _is_default(oracle):
-    return isinstance(oracle, BestOf) and check.is_auto(oracle.oracles)
-
-
 def _no_search(oracle, rho, rho_gap=0.0, vertices=None, weights=None):
     """Attributes of an answer that is exact: nothing was searched for."""
     return {
@@ -305,10 +302,9 @@ def _failure(run, status, tol, has_allowed):
     gap = f"certified gap {run.gap:.3g}" if math.isfinite(run.gap) else "no certified gap"
     gap += f" (estimated {run.estimated_gap:.3g}), tol={tol:g}, after {run.n_calls} oracle calls"
     if not run.gap <= tol:
+        remedy = "increase max_iter, max_oracle_calls or time_limit, or loosen tol"
         if status is Status.CONVERGED:
             remedy = "the oracle finds no better labeling but proves nothing; take an exact one"
-        else:
-            remedy = "increase max_iter, max_oracle_calls or time_limit, or loosen tol"
         return f"{gap}: {remedy}"
     weight, fault = run.forbidden_weight(), None
     if not has_allowed:

@@ -127,8 +127,7 @@ class BestOf(Oracle):
 
     def _ask(self, scores, start):
         tol = check.not_negative(self.tol, "tol")
-        labels, value, upper_bound = None, -np.inf, np.inf
-        attempts = []
+        attempts, labels, value, upper_bound = [], None, -np.inf, np.inf
         for asked, oracle in self._members(scores.n_states):
             before = perf_counter()
             found, found_value, bound = oracle.argmax(scores, start=start)
@@ -146,11 +145,9 @@ class BestOf(Oracle):
 
     def _members(self, n_states):
         oracles = self.oracles
-        if isinstance(oracles, str):
-            check.choice(oracles, "oracles", LAST, "a list of oracles")
-            oracles = ["qpbo", "trws", LAST[oracles]][n_states > 2 :]
         if not isinstance(oracles, list | tuple):
-            raise TypeError(f"oracles must be 'auto', 'quick' or a list, got {oracles!r}")
+            last = LAST[check.choice(oracles, "oracles", LAST, "a list of oracles")]
+            oracles = ["qpbo", "trws", last][n_states > 2 :]
         if not oracles:
             raise ValueError("oracles must hold at least one oracle, got an empty list")
         for oracle in oracles:
