@@ -82,9 +82,9 @@ class StructuredSVM(StructuredPredictor, CallbackSupportMixin, Estimator):
         chooses on samples held out, see the notes. Solvers with a ``radius`` do not use it.
     feature_scale : "auto", float, array-like of shape (n_features,) or None, default="auto"
         Divisor of features in the fit, which ``C`` refers to; `coef_` is for X as given. One number
-        per column also centers columns that are zero in less than half of the rows, where there is
-        an intercept. "auto" is None if ``C`` is given, see the notes. To repeat a fit, pass
-        ``C=svm.C_, feature_scale=svm.feature_scale_``.
+        per column also centers columns that are zero in less than half of the rows, where an
+        intercept, or start and transitions of a chain, make up for it. "auto" is None if ``C`` is
+        given, see the notes. To repeat a fit, pass ``C=svm.C_, feature_scale=svm.feature_scale_``.
     edge_feature_scale : "auto", float or None, default="auto"
         The same for the features of edges.
     tol : float or "auto", default="auto"

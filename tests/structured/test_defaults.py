@@ -5,6 +5,7 @@ import warnings
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from sklearn.base import clone
 from sklearn.datasets import load_digits, load_wine
 from sklearn.exceptions import ConvergenceWarning
 
@@ -16,6 +17,7 @@ from sklearn_fw.structured import (
     ChainModel,
     EnumeratedModel,
     GraphModel,
+    LatentStructuredSVM,
     MulticlassModel,
     MultilabelModel,
     StructuredModel,
@@ -379,6 +381,28 @@ def test_raw_columns_are_learnt_as_scaled_ones(form, rng):
     by_hand = X @ named["features"] + named["intercept"]
     np.testing.assert_allclose(svm.decision_function(X), by_hand[:, 1] - by_hand[:, 0], rtol=1e-9)
     assert svm.duality_gap(X[:160], y[:160]) <= 2 * svm.tol_ * svm.objective_
+
+
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_array], ids=["dense", "sparse"])
+@pytest.mark.parametrize(
+    "svm",
+    [StructuredSVM("chain"), StructuredSVM("chain", surrogate="crf"), LatentStructuredSVM("chain")],
+    ids=repr,
+)
+def test_raw_columns_of_chains_are_learnt_as_scaled_ones(svm, form, rng):
+    """Start and transitions are constants of the states, which make up for the means."""
+    clean, y = sentences(rng, 90, n_features=4)
+    mean, spread = np.vstack(clean).mean(axis=0), np.vstack(clean).std(axis=0)
+    scaled = [form((x - mean) / spread) for x in clean]
+    raw = [form(x * [1e-4, 1.0, 1e5, 30.0] + [1.0, 0.0, 5e6, 1e4]) for x in clean]
+    best = clone(svm).set_params(random_state=0).fit(scaled[:60], y[:60])
+    found = clone(svm).set_params(random_state=0).fit(raw[:60], y[:60])
+    assert found.feature_scale_.shape == (4,)
+    assert found.score(raw[60:], y[60:]) > best.score(scaled[60:], y[60:]) - 0.03
+    if not isinstance(
+        svm, LatentStructuredSVM
+    ):  # weights for features as given are those of the fit
+        assert found.duality_gap(raw[:60], y[:60]) <= 2 * found.tol_ * found.objective_
 
 
 def test_columns_of_rare_events_keep_their_common_unit(rng):

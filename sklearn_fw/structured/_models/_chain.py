@@ -118,6 +118,13 @@ class ChainModel(PairwiseModel):
         constants = (starts[full], starts[full + 1] - 1) if self.start_end else ()
         return Rows(matrix, starts, starts, constants)
 
+    def _has_constant(self, rows):
+        return self.start_end
+
+    def _add_constant(self, rows, tables, score):
+        rows[self.n_features_in_] += score  # of the first node; transitions end at the others
+        tables += score
+
     def _encode(self, y, node_start, allow_unseen=False):
         flat, _ = ragged.stack_labels(y, node_start)
         return ragged.encode_labels(flat, self.classes_, allow_unseen)

@@ -221,7 +221,8 @@ OF_BASE = (
     "_units", "_loss_is_a_sum", "_has_batches", "_stack", "_graph", "_about_nodes",
     "_node_start_of", "_arrange", "_size_of_edge_features", "n_constants_", "n_tables_",
     "n_features_in_", "classes_", "class_weight_", "task_loss_", "class_weight", "_training_loss",
-    "_judging_loss", "_multi_label", "_is_single", "_usual_tol", "_inputs",
+    "_judging_loss", "_multi_label", "_is_single", "_usual_tol", "_inputs", "_has_constant",
+    "_add_constant",
 )  # fmt: skip
 for _name in OF_BASE:
     setattr(HiddenStates, _name, property(attrgetter(f"base.{_name}")))

@@ -121,15 +121,11 @@ class PairwiseModel(ScoredModel):
 
     def _views(self, w):
         """The weights, for features as given: (n_attributes, n_columns) and (n_tables, K, K)."""
-        w = self._check_weights(check.array(w, "w"))
-        rows, tables = self._parted(w)
-        rows = self._units.to_given(rows, self.n_features_in_)
-        return rows, tables / self._table_scales[:, None, None]
+        return self._exchanged(self._check_weights(check.array(w, "w")), -1)
 
     def _parted(self, w):
-        n_states = self.n_states_
         rows = w[: self._cut].reshape(self._n_attributes, self.n_columns_)
-        return rows, w[self._cut :].reshape(self.n_tables_, n_states, n_states)
+        return rows, w[self._cut :].reshape(-1, self.n_states_, self.n_states_)
 
     def unpack(self, w):
         """Return the parts of a weight vector by name, see the notes of the class.
@@ -147,11 +143,25 @@ class PairwiseModel(ScoredModel):
 
     def _weights_in_units(self, w):
         """The way back."""
-        if self._units.is_plain:
-            return w
-        rows, tables = self._parted(w)
-        rows = self._units.from_given(rows, self.n_features_in_)
-        return _flat(rows, tables * self._table_scales[:, None, None])
+        return w if self._units.is_plain else _flat(*self._exchanged(w, 1))
+
+    def _exchanged(self, w, power):
+        """Rows and tables in units of those for features as given (power 1), or back (-1)."""
+        (rows, tables), scale, mean = self._parted(w), *self._units[:2]
+        rows, tables = rows.copy(), tables * self._table_scales[:, None, None] ** power
+        features, scale = rows[: self.n_features_in_], np.reshape(scale, (-1, 1))
+        given = features if power > 0 else features / scale
+        if mean is not None:
+            self._add_constant(rows, tables, power * (mean @ given))
+        features[:] = given * scale if power > 0 else given
+        return rows, tables
+
+    def _has_constant(self, rows):
+        """Whether weights can give all nodes the same further score of each state."""
+        return [len(marker) for marker in rows.constants] == [rows.matrix.shape[0]]
+
+    def _add_constant(self, rows, tables, score):
+        rows[-1] += score
 
     def _in_units(self, units):
         """A copy whose weights count in other units."""
@@ -264,10 +274,13 @@ class PairwiseModel(ScoredModel):
             scores = product(rows.matrix, w, n_columns)
             constants = dense_part(w, start, self._cut).reshape(-1, n_columns)
         else:
-            own = self._parted(self._check_weights(w))[0]
-            own = self._units.to_given(own, self.n_features_in_)
-            scores = safe_sparse_dot(rows.matrix, own[: self.n_features_in_])
-            constants = own[self.n_features_in_ :]
+            own, units = self._parted(self._check_weights(w))[0], self._units
+            features, constants = np.split(own, [self.n_features_in_])
+            if units.changes_nodes:
+                features = features / np.reshape(units.scale, (-1, 1))
+            scores = safe_sparse_dot(rows.matrix, features)
+            if units.mean is not None:
+                scores = scores - units.mean @ features
         scores = np.asarray(scores)
         for marker, row in zip(rows.constants, constants, strict=True):
             scores[marker] += row

@@ -55,29 +55,11 @@ class Units(NamedTuple):
         scale = self.scale if np.ndim(self.scale) == 0 else self.scale[matrix.indices]
         return sp.csr_array((matrix.data / scale, matrix.indices, matrix.indptr), matrix.shape)
 
-    def from_given(self, rows, n_features):
-        """Weights of features and constants in these units, from those of features as given."""
-        rows = rows.copy()
-        if self.mean is not None:
-            rows[-1] += self.mean @ rows[:n_features]
-        rows[:n_features] *= np.reshape(self.scale, (-1, 1))
-        return rows
-
-    def to_given(self, rows, n_features):
-        """The way back; predictions by weights as given need no copy of them."""
-        if not self.changes_nodes:
-            return rows
-        rows = rows.copy()
-        rows[:n_features] /= np.reshape(self.scale, (-1, 1))
-        if self.mean is not None:
-            rows[-1] -= self.mean @ rows[:n_features]
-        return rows
-
 
 def units_for(model, X, weight, scale, edge_scale, is_natural):
     """`Units` for the parameters of an estimator; ``is_natural`` is the value of "auto"."""
     rows = model._stack(X)
-    columns = Columns.of(rows, weight)
+    columns = Columns.of(rows, weight, model._has_constant(rows))
     if check.is_auto(scale) and is_natural:
         scale = _natural(model, rows.matrix, columns)
     else:
@@ -108,8 +90,8 @@ class Columns(NamedTuple):
         return small.sum() > FEW * len(small) or everywhere.any()
 
     @classmethod
-    def of(cls, rows, weight):
-        """Of the `Rows` of weighted samples."""
+    def of(cls, rows, weight, has_constant):
+        """Of the `Rows` of weighted samples, less their means where constants make up for them."""
         matrix, n_rows = plain(rows.matrix), np.diff(rows.row_start)
         weight = np.repeat(weight / (weight @ n_rows), n_rows)
         peak = abs(matrix).max(axis=0)
@@ -120,8 +102,7 @@ class Columns(NamedTuple):
         filled = weight @ (entries != 0)
         size = np.sqrt((weight @ (entries * entries)) / np.where(filled > 0.0, filled, 1.0))
         mean, spread, reach = np.zeros(len(size)), size.copy(), np.ones(len(size))
-        # Means are taken off where each node has the same constant.
-        if [len(marker) for marker in rows.constants] == [len(weight)]:
+        if has_constant:
             dense = np.flatnonzero(filled > DENSE)
             own = entries[:, dense].toarray() if is_sparse else entries[:, dense]
             mean[dense] = weight @ own
