@@ -275,7 +275,7 @@ class PairwiseModel(ScoredModel):
             constants = dense_part(w, start, self._cut).reshape(-1, n_columns)
         else:
             own, units = self._parted(self._check_weights(w))[0], self._units
-            features, constants = np.split(own, [self.n_features_in_])
+            features, constants = own[: self.n_features_in_], own[self.n_features_in_ :]
             if units.changes_nodes:
                 features = features / np.reshape(units.scale, (-1, 1))
             scores = safe_sparse_dot(rows.matrix, features)
