@@ -16,7 +16,9 @@ pytestmark = [
     pytest.mark.skipif(not numba.config.DISABLE_JIT, reason="belongs to dev.py test-plain"),
 ]
 
-RTOL = ATOL = 1e-8
+# Iterations that end at a tolerance carry rounding on, which differs by processor: a concentration
+# of topics by 3e-8.
+RTOL = ATOL = 1e-7
 
 
 @pytest.fixture(scope="module")
