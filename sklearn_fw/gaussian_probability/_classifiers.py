@@ -28,8 +28,8 @@ class BayesPointMachine(LabelMixin, Estimator):
     """Bayes point machine: binary classifier by the posterior mean of the weights.
 
     ``w ~ N(0, I)`` and ``y (w x / |x| + noise e) > 0`` for each row, in the feature space of the
-    kernel. The posterior is computed by expectation propagation. Columns whose ranges differ more
-    than 30 times are divided by their standard deviations first, unless ``gamma`` is given.
+    kernel. The posterior is computed by expectation propagation. Unless ``gamma`` is given, columns
+    are divided by their standard deviations if ranges and spreads differ more than 30 times.
 
     Parameters
     ----------
@@ -199,8 +199,8 @@ class EPProbitClassifier(LabelMixin, IntervalProcess):
     ----------
     kernel : Kernel, default=None
         A kernel of `sklearn.gaussian_process.kernels`; None stands for a constant times an RBF that
-        starts at the median distance of rows. Columns whose ranges differ more than 30 times have
-        length scales of their own, drawn to common standard deviations.
+        starts at the median distance of rows. Columns whose ranges and spreads differ more
+        than 30 times have length scales of their own, drawn to common standard deviations.
     noise : float, default=1.0
         Standard deviation of the noise between latent value and sign.
     optimizer : "fmin_l_bfgs_b" or None, default="fmin_l_bfgs_b"

@@ -31,8 +31,8 @@ class EPOrdinalClassifier(LabelMixin, IntervalProcess):
     ----------
     kernel : Kernel, default=None
         A kernel of `sklearn.gaussian_process.kernels`; None stands for a constant times an RBF with
-        one length scale for each column, or one for all where columns outnumber rows unless their
-        ranges differ more than 30 times.
+        one length scale for each column, or one for all where columns outnumber rows, unless
+        their ranges and spreads differ more than 30 times.
     order : array-like of shape (n_labels,), default=None
         Labels from the lowest to the highest, of which ``y`` may lack some. None takes the order of
         an ordered categorical of pandas, else that of whole numbers, and that of the alphabet with

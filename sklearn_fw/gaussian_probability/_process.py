@@ -58,7 +58,7 @@ SHORTEST = 1e-40  # median distance that a kernel can start from
 # The evidence is stationary in the sites: its error is of the order of the square of this
 # change of a marginal, as the relative decrease at which the search for hyper-parameters ends.
 TOL, DECREASE = 3e-3, 1e-5
-UNLIKE = 30.0  # largest range of a column over the smallest one, from which their units differ
+UNLIKE = 30.0  # largest range and spread of a column over those of one in another unit
 SPREAD = 0.7  # of the logarithms of the length scales of columns, a priori
 NOISE_SPREAD = 1.0  # of that of a learned noise about its start
 NOISES = (1e-3, 1e2)  # standard deviations that may be learned
@@ -284,11 +284,11 @@ def _with_gradient(kernel, X, by_column):
 
 
 def scales_of_columns(X):
-    """Standard deviations of columns in unlike units, else ones."""
-    ranges = np.ptp(X, axis=0)
+    """Standard deviations of columns in unlike units, else ones; rare events are no unit."""
+    ranges, spreads = np.ptp(X, axis=0), X.std(axis=0)
+    small = [sizes.max() > UNLIKE * sizes for sizes in (ranges, spreads)]
     varies = ranges > 0.0
-    differ = ranges.max(initial=0.0) > UNLIKE * ranges.min(initial=np.inf, where=varies)
-    return np.where(varies & differ, X.std(axis=0), 1.0)
+    return np.where(varies & np.any(varies & small[0] & small[1]), spreads, 1.0)
 
 
 def _default_kernel(X, by_column):

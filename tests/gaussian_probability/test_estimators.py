@@ -315,6 +315,10 @@ def test_units_of_columns_decide_nothing():
         one = BayesPointMachine(kernel).fit(X[fit], y[fit]).decision_function(X)
         other = BayesPointMachine(kernel).fit(in_units[fit], y[fit]).decision_function(in_units)
         np.testing.assert_allclose(one, other, rtol=1e-5, atol=1e-6)
+    rare = (np.arange(240) % 80 == 0)[:, None]  # no unit of its own, as it is or standardized
+    for column in rare, StandardScaler().fit_transform(rare):
+        model = EPProbitClassifier(optimizer=None).fit(np.hstack([in_units, column]), y)
+        assert np.ndim(model.kernel_.k2.length_scale) == 0
     linear = BayesPointMachine().fit(X[fit], y[fit])
     signs = np.sign(X @ linear.coef_[0] + linear.intercept_[0])
     np.testing.assert_array_equal(signs, np.sign(linear.decision_function(X)))
