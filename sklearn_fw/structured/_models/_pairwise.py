@@ -121,7 +121,7 @@ class PairwiseModel(ScoredModel):
 
     def _views(self, w):
         """The weights, for features as given: (n_attributes, n_columns) and (n_tables, K, K)."""
-        return self._exchanged(self._check_weights(check.array(w, "w")), -1)
+        return self._exchanged(self._check_weights(check.array(w, "w")), -1.0)
 
     def _parted(self, w):
         rows = w[: self._cut].reshape(self._n_attributes, self.n_columns_)
@@ -143,10 +143,10 @@ class PairwiseModel(ScoredModel):
 
     def _weights_in_units(self, w):
         """The way back."""
-        return w if self._units.is_plain else _flat(*self._exchanged(w, 1))
+        return w if self._units.is_plain else _flat(*self._exchanged(w, 1.0))
 
     def _exchanged(self, w, power):
-        """Rows and tables in units of those for features as given (power 1), or back (-1)."""
+        """Rows and tables in units of those for features as given (power 1.0), or back (-1.0)."""
         (rows, tables), scale, mean = self._parted(w), *self._units[:2]
         rows, tables = rows.copy(), tables * self._table_scales[:, None, None] ** power
         features, scale = rows[: self.n_features_in_], np.reshape(scale, (-1, 1))
