@@ -284,7 +284,7 @@ def _with_gradient(kernel, X, by_column):
 
 
 def scales_of_columns(X):
-    """Standard deviations of columns in unlike units, else ones; rare events are no unit."""
+    """Standard deviations of columns in unlike units, else ones, as for columns of rare events."""
     ranges, spreads = np.ptp(X, axis=0), X.std(axis=0)
     small = [sizes.max() > UNLIKE * sizes for sizes in (ranges, spreads)]
     varies = ranges > 0.0
