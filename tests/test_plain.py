@@ -16,9 +16,9 @@ pytestmark = [
     pytest.mark.skipif(not numba.config.DISABLE_JIT, reason="belongs to dev.py test-plain"),
 ]
 
-# Iterations that end at a tolerance carry rounding on, which differs by processor: a concentration
-# of topics by 3e-8.
-RTOL = ATOL = 1e-7
+TOL = 1e-8
+# Iterations that end at a tolerance of their own carry rounding on, which differs by processor.
+COARSER = {".topic_word_prior_": 1e-7}
 
 
 @pytest.fixture(scope="module")
@@ -41,8 +41,9 @@ def test_results_are_those_of_compiled_kernels(compiled):
     different = {}
     for name, value in plain.items():
         expected = compiled[name]
+        tol = COARSER.get(name.split()[-1], TOL)
         same = value.shape == expected.shape and np.allclose(
-            value, expected, rtol=RTOL, atol=ATOL, equal_nan=True
+            value, expected, rtol=tol, atol=tol, equal_nan=True
         )
         if not same:
             different[name] = (value, expected)

@@ -399,9 +399,8 @@ def test_raw_columns_of_chains_are_learnt_as_scaled_ones(svm, form, rng):
     found = clone(svm).set_params(random_state=0).fit(raw[:60], y[:60])
     assert found.feature_scale_.shape == (4,)
     assert found.score(raw[60:], y[60:]) > best.score(scaled[60:], y[60:]) - 0.03
-    if not isinstance(
-        svm, LatentStructuredSVM
-    ):  # weights for features as given are those of the fit
+    if not isinstance(svm, LatentStructuredSVM):
+        # The weights for features as given are those of the fit.
         assert found.duality_gap(raw[:60], y[:60]) <= 2 * found.tol_ * found.objective_
 
 
