@@ -109,7 +109,7 @@ class Moments(NamedTuple):
             wholes.append(whole)
             alongs.append(along)
         return cls(
-            sums.weighted_products(problem, weight), problem.column_means, problem.total_weight,
+            sums.weighted_products(problem, weight)[0], problem.column_means, problem.total_weight,
             independent_rows(problem, targets), center, wholes, alongs,
         )  # fmt: skip
 

@@ -120,8 +120,7 @@ class PartRows:
         return self.problems[0].counts.astype(float)
 
     def columns(self, few):
-        problem = self.problems[0]
-        return self.sums[0].bend_of(problem.weights, few)
+        return self.sums[0].columns(few)
 
     def targets(self):
         weight = self.problems[0].weights

@@ -158,3 +158,27 @@ def test_newton_by_columns_and_by_matrix_have_one_optimum(rng, loss, l1_ratio, f
     assert by_columns.success
     assert by_columns.fun == pytest.approx(by_matrix.fun, rel=1e-8)
     np.testing.assert_allclose(by_columns.x, by_matrix.x, rtol=0, atol=1e-4)
+
+
+@pytest.mark.parametrize("loss", ["log_loss", "huber"])
+@pytest.mark.parametrize("fit_intercept", [False, True])
+@pytest.mark.parametrize("layout", [np.asarray, sp.csr_matrix])
+def test_newton_leaves_points_where_losses_are_straight(rng, loss, fit_intercept, layout):
+    X = layout(rng.standard_normal((80, 5)) * (rng.random((80, 5)) < 0.4))
+    y = np.sign(X @ np.ones(5) + rng.standard_normal(80))
+    settings = {"loss": loss, "l1_ratio": 1.0, "alpha": 0.02, "fit_intercept": fit_intercept}
+    problem = {"solver": "newton", "tol": 1e-10} | settings
+    best = minimize_saga(X, y, **problem)
+    found = minimize_saga(X, y, **problem, x0=np.array([1e3, -1e3, 1e3, 0.0, -1e3]))
+    assert found.success
+    np.testing.assert_allclose(found.x, best.x, atol=1e-4)
+
+
+def test_newton_starts_from_a_part_of_many_rows(rng):
+    X = rng.standard_normal((8000, 4))
+    y = np.where(X @ [3.0, -2.0, 0.0, 1.0] + rng.logistic(size=8000) > 1.0, 1.0, -1.0)
+    settings = {"l1_ratio": 0.5, "alpha": 0.01, "fit_intercept": True, "solver": "newton"}
+    plain = minimize_saga(X, y, **settings, tol=1e-9, x0=np.zeros(4))
+    found = minimize_saga(X, y, **settings, tol=1e-9, random_state=0)
+    assert found.nit < plain.nit
+    np.testing.assert_allclose(found.x, plain.x, atol=1e-4)

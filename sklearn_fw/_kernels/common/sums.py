@@ -8,6 +8,9 @@ from .._jit import njit
 from .losses import bend, derivative, loss_parts, softmax_loss
 from .prox import prox_separable
 
+# Curvature up to which a column is straight: no step along it can be computed.
+STRAIGHT = 1e-100
+
 
 @njit
 def losses_and_slopes(loss, y, z, shift, weight, slopes):
@@ -125,7 +128,7 @@ def descend(hessian, slopes, w, l1, l2, bounds, n_sweeps, rounding):
         longest, furthest = 0.0, 0.0
         for j in range(w.size):
             curvature = hessian[j, j]
-            if curvature <= 0.0:
+            if curvature <= STRAIGHT:
                 continue
             before = w[j]
             after = prox_separable(
@@ -146,34 +149,34 @@ def descend(hessian, slopes, w, l1, l2, bounds, n_sweeps, rounding):
 
 
 @njit
-def descend_columns(data, indices, indptr, places, h, slopes, w, l1, l2, centers, n_sweeps, share):
+def descend_columns(
+    data, indices, indptr, places, h, slopes, w, l1, l2, centers, drift, n_sweeps, share
+):  # fmt: skip
     """Coordinate descent on ``<slopes, v> + |X v|_h^2 / 2 + l1 |w + v|_1 + l2 |w + v|^2 / 2``.
 
     v moves from zero in the CSC columns of ``places``, and with it ``w``; with ``centers`` an
-    intercept follows. Sweeps over all of these columns alternate with some over those that are
-    not zero, until one over all decreases less than ``share`` of what the first one did.
+    intercept follows, along which the slope at v = 0 is ``drift``; the sum of h is not zero. Sweeps
+    over all of these columns alternate with some over those that are not zero, until one over all
+    decreases less than ``share`` of what the first one did.
     """
     ahead = np.zeros(h.size)  # h times scores
     squares, means = np.zeros(places.size), np.zeros(places.size)
-    mass, drift, first = h.sum(), 0.0, 0.0
+    mass, first = h.sum(), 0.0
     for k in range(places.size):
         for p in range(np.uint64(indptr[places[k]]), np.uint64(indptr[places[k] + 1])):
             scaled = h[np.uint64(indices[p])] * data[p]
-            means[k] += scaled
+            means[k] += scaled if centers else 0.0
             squares[k] += scaled * data[p]
-        if centers and mass > 0.0:
-            squares[k] -= means[k] * (means[k] / mass)
+        squares[k] -= means[k] * (means[k] / mass)
     for sweep in range(n_sweeps):
         decrease, every = 0.0, sweep % 4 == 0
         for k in range(places.size):
             j = places[k]
             before = w[j]
-            if squares[k] <= 0.0 or (before == 0.0 and not every):
+            if squares[k] <= STRAIGHT or (before == 0.0 and not every):
                 continue
             start, stop = np.uint64(indptr[j]), np.uint64(indptr[j + 1])
-            slope = slopes[j]
-            if centers and mass > 0.0:
-                slope -= means[k] * (drift / mass)
+            slope = slopes[j] - means[k] * (drift / mass)
             for p in range(start, stop):
                 slope += data[p] * ahead[np.uint64(indices[p])]
             after = prox_separable(

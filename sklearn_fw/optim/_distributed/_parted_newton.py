@@ -3,12 +3,17 @@
 import numpy as np
 
 from .._incremental import _finite_sum as finite_sum
-from .._incremental._newton import DAMPED, STRAIGHT, SUFFICIENT, SecondOrderRun, minimize_model
+from .._incremental._newton import (
+    DAMPED,
+    LENGTHS,
+    STRAIGHT,
+    SUFFICIENT,
+    SecondOrderRun,
+    minimize_model,
+)
 
 # Coefficients of all outputs that a step may change: of their number squared is the matrix.
 FEW = 1000
-# Lengths of a step before it is damped.
-LENGTHS = 4
 
 
 class PartedNewtonRun(SecondOrderRun):
@@ -20,7 +25,6 @@ class PartedNewtonRun(SecondOrderRun):
 
     def __init__(self, problem, settings, **options):
         super().__init__(problem, settings, **options)
-        self.free = finite_sum.is_ridge(problem.penalty)
         bend = problem.columns
         self.center = np.zeros(problem.n_columns) if bend.mean is None else bend.mean
         curvature = problem.loss.smoothness * bend.squares
@@ -38,7 +42,7 @@ class PartedNewtonRun(SecondOrderRun):
         slopes = best.total.reshape(-1, n_outputs)[columns].T.ravel()
         for damping in range(self.damping, len(DAMPED)):
             matrix, follow = self._matrix(point, DAMPED[damping], columns)
-            change = minimize_model(matrix, slopes, coef, penalty, self.free) - coef
+            change = minimize_model(matrix, slopes, coef, penalty) - coef
             move = np.zeros_like(point)
             move[columns] = change.reshape(n_outputs, -1).T
             move[-1] = follow @ change - self.center[columns] @ move[columns]
@@ -85,8 +89,7 @@ class PartedNewtonRun(SecondOrderRun):
         problem, penalty = self.problem, self.problem.penalty
         value = self.best.objective * problem.total_weight
         before = penalty.value(self.best.coef)
-        self.length = 1.0
-        for _ in range(LENGTHS):
+        for self.length in LENGTHS:
             moved = point + self.length * move
             # Sums leave bounds by rounding.
             coef = penalty.prox(moved[:-1].reshape(problem.shape), 0.0)
@@ -96,5 +99,4 @@ class PartedNewtonRun(SecondOrderRun):
             if losses + new <= value + SUFFICIENT * decrease + 1e-14 * abs(value):
                 self.engine.move_to(coef, moved[-1].reshape(problem.shape[1:]))
                 return True
-            self.length *= 0.5
         return False

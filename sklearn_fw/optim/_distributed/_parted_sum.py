@@ -8,7 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from .._incremental._finite_sum import BYTES, FiniteSum, Shifted
-from .._incremental._newton import LossSums, joined
+from .._incremental._newton import LossSums, bend_of, joined
 from ._parted_newton import PartedNewtonRun
 
 
@@ -45,8 +45,8 @@ class PartSums(LossSums):
     def conjugates(self, point, scale):
         return self.problem.conjugate_sum(self._at(point)[2], scale)
 
-    def columns(self):
-        return self.bend_of(self.problem.weights, False)
+    def columns(self, as_matrix=False):
+        return bend_of(self.problem, self.problem.weights, as_matrix)
 
     def matrix(self, point, damping, columns, center):
         """Second derivatives by coefficients of columns about a center, and by intercepts.

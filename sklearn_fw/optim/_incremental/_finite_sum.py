@@ -166,13 +166,17 @@ class FiniteSum:
 
     # ---- values ----------------------------------------------------------------------------------
 
-    def scores(self, coef, intercept):
+    def scores(self, coef, intercept, center=None):
+        """Scores of all rows, from those of rows about a center if there is one."""
         if not coef.any():
             scores = np.zeros((self.n_rows, *self.shape[1:]))
+        elif center is not None:
+            scores = np.concatenate([(X - center) @ coef for _, X in self._views])
+            intercept = intercept + center @ coef
         elif self.X.dtype == np.float64:
             scores = np.asarray(self.X @ coef)
         else:
-            scores = np.concatenate([X @ coef for _, X in self._products()])
+            scores = np.concatenate([X @ coef for _, X in self._views])
         scores += intercept
         return scores
 
@@ -207,9 +211,10 @@ class FiniteSum:
     def loss_at(self, coef, intercept):
         return self.loss_sum(self.scores(coef, intercept))
 
-    def losses_and_slopes(self, scores, slopes):
-        """Sum of the weighted losses; their derivatives go to ``slopes``, maybe ``scores``."""
-        return self.loss._total_and_slopes(self.y, scores, self.weight, slopes)
+    def losses_and_slopes(self, scores, slopes=None):
+        """Sum of the weighted losses, and their derivatives in ``slopes``, maybe ``scores``."""
+        slopes = np.empty_like(scores) if slopes is None else slopes
+        return self.loss._total_and_slopes(self.y, scores, self.weight, slopes), slopes
 
     def resting_point(self):
         """Coefficients of least penalty, where columns that no row touches stay."""
@@ -292,8 +297,8 @@ class FiniteSum:
     def _at_best_intercept(self, coef, intercept):
         """Best intercept, losses, their slopes, and the sums of these over rows and of all."""
         scores, intercept = self._best_scores(coef, intercept)
-        slopes = scores  # the same memory: n numbers are what a certificate may take
-        losses = self.losses_and_slopes(scores, slopes)
+        # In the memory of the scores: n numbers are what a certificate may take.
+        losses, slopes = self.losses_and_slopes(scores, scores)
         return intercept, losses, slopes, self.gradient(slopes), slopes.sum(axis=0)
 
     def pair(self, coef, intercept, total, mass, mapping=True):
@@ -345,7 +350,8 @@ class FiniteSum:
         return float(total)
 
     def _best_scores(self, coef, intercept):
-        scores = self.scores(coef, intercept)
+        # Where columns are far from zero, an intercept that they make up for is much rounding.
+        scores = self.scores(coef, intercept, self.column_means if self.centers else None)
         if not self.fit_intercept:
             return scores, intercept
         shift = self.best_shift(scores)
@@ -354,15 +360,15 @@ class FiniteSum:
         scores += shift
         return scores, intercept + shift
 
-    def best_shift(self, scores, guess=0.0):
+    def best_shift(self, scores):
         """What to add to the intercepts to minimize the objective with w fixed."""
-        return self._find_shift(Shifted(self, scores), guess)
+        return self._find_shift(Shifted(self, scores))
 
-    def _find_shift(self, shifted, guess=0.0):
+    def _find_shift(self, shifted):
         if isinstance(self.loss, MultinomialLogLoss):
             return self._best_shifts(shifted)
         # The slope grows with the shift: from where both signs are known, between these.
-        shift, below, above, reach, before = guess, -np.inf, np.inf, 0.0, np.inf
+        shift, below, above, reach, before = 0.0, -np.inf, np.inf, 0.0, np.inf
         for trials in range(SHIFTS):
             slope, size, curvature = shifted.slope(shift)
             # Newton's method squares errors: what does not shrink any more is rounding.
@@ -421,8 +427,7 @@ class Shifted:
 
     def bend(self, shift):
         """Sums of the slopes of several outputs, and of their derivatives."""
-        slopes = np.empty_like(self.scores)
-        self.problem.losses_and_slopes(self.scores + shift, slopes)
+        _, slopes = self.problem.losses_and_slopes(self.scores + shift)
         return slopes.sum(axis=0), Curvature(self.problem, self.scores, slopes).mass()
 
 
@@ -486,18 +491,19 @@ class Curvature:
 
 
 def weighted_products(problem, h):
-    """``sum_i h_i (x_i - m) (x_i - m)^T``; m is the h-weighted mean, or zero without intercept."""
+    """``sum_i h_i (x_i - m) (x_i - m)^T`` and m, the h-weighted mean."""
+    center = problem.column_means if problem.centers else None
     if sp.issparse(problem.X):
         size, X = problem.n_columns, problem.X
         total, mass = np.zeros((size, size)), np.zeros(size)
         sums.add_outer_products(X.data, X.indices, X.indptr, h, total, mass)
     else:
-        center = problem.column_means if problem.centers else None
         total, mass = _dense_products(problem.X, h, center)
-    sum_of_h = h.sum()
-    if problem.fit_intercept and sum_of_h > 0.0:
-        total -= np.multiply.outer(mass, mass / sum_of_h)
-    return total
+    if not problem.fit_intercept:
+        return total, None
+    mean = mass / (h.sum() or 1.0)
+    total -= np.multiply.outer(mass, mean)
+    return total, mean if center is None else mean + center
 
 
 def _dense_products(X, h, center):
@@ -536,7 +542,7 @@ def solve_positive(matrix, right, ridge=0.0):
     from scipy.linalg.lapack import dposv
 
     diagonal = np.diagonal(matrix) + ridge
-    scale = np.sqrt(np.where(diagonal > 0.0, diagonal, 1.0))
+    scale = np.sqrt(np.where(diagonal > 1e-100, diagonal, 1.0))  # squares of less underflow
     scaled = matrix / np.multiply.outer(scale, scale)
     places = np.arange(len(scale))
     target = scale if right.ndim == 1 else scale[:, None]
@@ -623,7 +629,7 @@ def solve_scores(problem, curvature, missing, free, negligible):
     if problem.n_outputs is None and problem.n_columns <= COLUMNS:
         move = np.zeros_like(missing)
         if free.any():
-            matrix = weighted_products(problem, curvature.rows)
+            matrix, _ = weighted_products(problem, curvature.rows)
             move[free] = solve_positive(matrix[np.ix_(free, free)], missing[free])
         return move
     from scipy.sparse.linalg import LinearOperator, cg

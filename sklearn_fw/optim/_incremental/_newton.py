@@ -11,6 +11,7 @@ from ..._core import check
 from ..._core.budget import budget_now
 from ..._core.parameters import check_parameters
 from ..._kernels import lazy
+from ...losses import SquaredError
 from . import _finite_sum as finite_sum
 from ._run import Run, Solver, Start
 
@@ -33,6 +34,11 @@ FULL = 0.2
 JITTER, WIDE_STEPS = 1e-12, 60
 # Share of the largest curvature below which losses are straight.
 STRAIGHT = 1e-6
+# Share of the largest curvature that proximal steps assume where losses are straighter.
+BENT = 1e-10
+# A start is the optimum of one row in SHARE, if these are at least ROWS per column and LEAST: to
+# this relative gap or so many steps.
+SHARE, ROWS, LEAST, NEAR, PART_STEPS = 8, 100, 1000, 0.1, 20
 # Conditions of the line search on the decrease and on the slope, and lengths that it tries.
 DECREASE, FLATTER, TRIALS = 1e-4, 0.9, 40
 
@@ -57,8 +63,7 @@ class LossSums:
                 return found
         if scores is None:
             scores = self.problem.scores(*parted(point, self.problem))
-        slopes = np.empty_like(scores)
-        losses = self.problem.losses_and_slopes(scores, slopes)
+        losses, slopes = self.problem.losses_and_slopes(scores)
         self._kept = [*self._kept[-1:], (point, scores, losses, slopes)]
         return scores, losses, slopes
 
@@ -98,17 +103,8 @@ class LossSums:
         h = self._curvature(point, damping).rows
         if flat:
             h = np.full_like(h, problem.loss.smoothness)
-        return self.bend_of(h if problem.n_outputs is None else h.mean(axis=1), exact)
-
-    def bend_of(self, h, exact):
-        problem, mass, mean = self.problem, h.sum(), np.zeros(self.problem.n_columns)
-        if problem.fit_intercept and mass > 0.0:
-            mean = problem.gradient(h) / mass
-        if exact and problem.n_columns <= COLUMNS:
-            squares = finite_sum.weighted_products(problem, h)
-        else:
-            squares = finite_sum.sums_of_squares(problem.X, h)
-        return Bend(mass, mean if problem.fit_intercept else None, squares)
+        h = h if problem.n_outputs is None else h.mean(axis=1)
+        return bend_of(problem, h, exact and problem.n_columns <= COLUMNS)
 
     def product(self, point, damping, move):
         """Second derivatives of the losses times ``move``."""
@@ -131,22 +127,30 @@ def same(a, b):
 
 
 class Bend:
-    """Sum of curvatures h_i, h-weighted mean row (None without intercept) and squares of the rows.
+    """Sum of curvatures h_i, squares of the rows and h-weighted mean row (None without intercept).
 
-    These are a matrix, about the mean if there is one, or the sums of squares of columns.
+    Squares are a matrix, about the mean if there is one, or the sums of squares of columns.
     """
 
-    def __init__(self, mass, mean, squares):
-        self.mass, self.mean, self.squares = mass, mean, squares
+    def __init__(self, mass, squares, mean):
+        self.mass, self.squares, self.mean = mass, squares, mean
 
     def __add__(self, other):
         mass, squares = self.mass + other.mass, self.squares + other.squares
         if self.mean is None or not mass > 0.0:
-            return Bend(mass, self.mean, squares)
+            return Bend(mass, squares, self.mean)
         apart = other.mean - self.mean
         if squares.ndim == 2:
             squares += (self.mass * other.mass / mass) * np.multiply.outer(apart, apart)
-        return Bend(mass, self.mean + (other.mass / mass) * apart, squares)
+        return Bend(mass, squares, self.mean + (other.mass / mass) * apart)
+
+
+def bend_of(problem, h, as_matrix):
+    """The `Bend` of curvatures h."""
+    if as_matrix:
+        return Bend(h.sum(), *finite_sum.weighted_products(problem, h))
+    mean = problem.gradient(h) / (h.sum() or 1.0) if problem.fit_intercept else None
+    return Bend(h.sum(), finite_sum.sums_of_squares(problem.X, h), mean)
 
 
 class Hessian:
@@ -393,10 +397,7 @@ def start_from_products(problem, solver, *, tol, rng):
     small = problem.like(root, part.y, penalty, part.weight)
     run = NewtonCGRun(small, solver, tol=0.1 * tol, rng=rng)
     run.exact = False
-    for _ in range(WIDE_STEPS):
-        if run.step()["certified"] and run.may_stop(run.best.row()):
-            break
-    coef, intercept = run.engine.point()
+    coef, intercept = run.run(WIDE_STEPS)
     factors = solve_triangular(root.T, coef)
     total = factors.sum(axis=0)
     if problem.fit_intercept:
@@ -454,125 +455,106 @@ def is_dense(problem):
 # Sweeps of coordinate descent between attempts to solve for the free coefficients at once, which
 # cost as much as many of them; then a step goes on with what they found.
 SWEEPS = (20, 40, 80, 160, 320, 640)
+# Systems of equations that are solved at a time, each without what became zero in the last one.
+FACES = 10
 # How near to the l1 norm the slope of a column is that may become nonzero, and accuracy of sweeps.
 NEARLY, ROUGHLY = 0.9, 1e-3
 # Moves below this share of the longest coefficient are rounding.
 SMALL = 1e-15
-# Share of the predicted decrease that a step must achieve.
-SUFFICIENT = 1e-4
+# Share of the predicted decrease that a step must achieve, at one of these lengths.
+SUFFICIENT, LENGTHS = 1e-4, (1.0, 0.5, 0.25, 0.125)
 
 
 class NewtonRun(SecondOrderRun):
     def __init__(self, problem, settings, **options):
         super().__init__(problem, settings, **options)
-        self.free = finite_sum.is_ridge(problem.penalty)
         coef, intercept = self.engine.point()
-        coef = problem.penalty.prox(coef, 0.0)  # a start may be outside of the bounds
-        self._stand_at(coef, *problem._best_scores(coef, intercept))
+        self._begin_at(problem.penalty.prox(coef, 0.0), intercept)  # a start may break the bounds
 
-    def _stand_at(self, coef, scores, intercept):
-        problem = self.problem
+    def _begin_at(self, coef, intercept):
+        scores, intercept = self.problem._best_scores(coef, intercept)
+        self._stand_at(coef, intercept, scores, *self.problem.losses_and_slopes(scores))
+
+    def _stand_at(self, coef, intercept, scores, losses, slopes):
         self.engine.move_to(coef, intercept)
-        self.scores, self.slopes = scores, np.empty_like(scores)
-        self.value = problem.losses_and_slopes(scores, self.slopes) + problem.penalty.value(coef)
-        self.total = problem.gradient(self.slopes)
+        self.scores, self.losses, self.slopes = scores, losses, slopes
+        self.total = self.problem.gradient(slopes)
+        self.mass = float(slopes.sum()) if self.problem.fit_intercept else 0.0
 
     def step(self):
-        coef, _ = self.engine.point()
         curvature = finite_sum.Curvature(self.problem, self.scores, self.slopes).rows
-        model = self._by_columns if self.problem.is_by_columns else self._by_matrix(curvature)
-        # Without any curvature there is no model.
-        first = max(self.damping, int(not curvature.any()))
-        for damping in range(first, len(DAMPED)):
-            moved = model(coef, curvature, DAMPED[damping])
-            if self._descend(coef, moved - coef, curvature):
-                self.damping = max(damping - 1, 0)
+        # The model must be bent where its slope is not zero, if only for the step to be too long.
+        curvature = np.maximum(curvature, BENT * self.largest)
+        minimize = self._by_columns if self.problem.is_by_columns else self._by_matrix
+        for damping in range(self.damping, len(DAMPED)):
+            damped = curvature + DAMPED[damping] * self.largest
+            if self._descend(minimize(damped), damped):
+                self.damping = max(damping - (self.length == 1.0), 0)
                 break
         self.n_updates += self.problem.active.size
-        if not self.has_dual or not (self.free or self.problem.is_by_columns):
+        if not self.has_dual:
             return self.certify()
-        row = self._estimate()
+        # What is known without the best intercept.
+        sums = self.losses, self.slopes, self.total, self.mass
+        row = self.problem.certificate(*self.engine.point(), *sums).row()
+        row["dual_gap"] += self.mass**2 / (curvature.sum() * self.problem.total_weight)
         return self.certify() if self.may_stop(row) else self._row(row, certified=False)
-
-    def _estimate(self):
-        problem, (coef, intercept) = self.problem, self.engine.point()
-        if not self.free:
-            losses, mass = self.value - problem.penalty.value(coef), self.slopes.sum()
-            known = problem.certificate(coef, intercept, losses, self.slopes, self.total, mass)
-            return known.row()
-        steepest = self.total + problem.penalty.l2 * coef
-        gap = float(steepest @ steepest) / (2.0 * problem.penalty.l2)
-        scale = problem.total_weight
-        return {"objective": self.value / scale, "dual_gap": gap / scale}
 
     @cached_property
     def largest(self):
         """Curvatures that no point exceeds."""
         return self.problem.loss.smoothness * self.problem.weights
 
-    @cached_property
-    def bound(self):
-        return finite_sum.weighted_products(self.problem, self.largest)
-
     def _by_matrix(self, curvature):
-        matrix = finite_sum.weighted_products(self.problem, curvature)
+        matrix, mean = finite_sum.weighted_products(self.problem, curvature)
+        slopes = self.total if mean is None else self.total - self.mass * mean
+        return minimize_model(matrix, slopes, self.engine.coef, self.problem.penalty)
 
-        def minimize(coef, _, damping):
-            damped = matrix if damping == 0.0 else matrix + damping * self.bound
-            return minimize_model(damped, self.total, coef, self.problem.penalty, self.free)
-
-        return minimize
-
-    def _by_columns(self, coef, curvature, damping):
+    def _by_columns(self, curvature):
         """Coordinate descent in the columns that are or become nonzero."""
-        problem, moved = self.problem, coef.copy()
-        penalty, X = problem.penalty, problem.by_columns
-        damped = curvature + damping * self.largest
+        problem, (coef, _) = self.problem, self.engine.point()
+        penalty, X, moved = problem.penalty, problem.by_columns, coef.copy()
         places = np.flatnonzero((coef != 0.0) | (np.abs(self.total) > NEARLY * penalty.l1))
         sums.descend_columns(
-            X.data, X.indices, X.indptr, places, damped, self.total, moved, penalty.l1, penalty.l2,
-            problem.fit_intercept, SWEEPS[-1], ROUGHLY,
+            X.data, X.indices, X.indptr, places, curvature, self.total, moved, penalty.l1,
+            penalty.l2, problem.fit_intercept, self.mass, SWEEPS[-1], ROUGHLY,
         )  # fmt: skip
         return moved
 
-    def _descend(self, coef, move, curvature):
-        problem = self.problem
-        penalty = problem.penalty.value(coef)
-        slack = 1e-14 * abs(self.value)
+    def _descend(self, target, curvature):
+        """Go towards coefficients, and the intercept that these make best to first order."""
+        problem, (coef, intercept) = self.problem, self.engine.point()
+        move, shift, penalty = target - coef, 0.0, problem.penalty.value(coef)
         along = problem.scores(move, 0.0)
-        slope = float(self.total @ move)
-        mass = max(float(curvature.sum()), np.finfo(float).tiny)
-        first_order = -float(curvature @ along) / mass if problem.fit_intercept else 0.0
-        self.length = 1.0
-        while self.length > 0.1:
-            moved = coef + (move if self.length == 1.0 else self.length * move)
-            if not self.free:  # sums leave bounds by rounding
-                moved = np.clip(moved, problem.penalty.lower, problem.penalty.upper)
-            scores, shift = self.scores + self.length * along, 0.0
-            if problem.fit_intercept:
-                shift = problem.best_shift(scores, self.length * first_order)
-                scores += shift
+        if problem.fit_intercept:
+            shift = -(self.mass + float(curvature @ along)) / float(curvature.sum())
+            along += shift
+        slope = float(self.total @ move) + self.mass * shift
+        most = (self.losses + penalty) * (1.0 + 1e-14)  # losses and penalties are not negative
+        for self.length in LENGTHS:
+            moved = target if self.length == 1.0 else coef + self.length * move
+            # Sums leave bounds by rounding.
+            moved = np.clip(moved, problem.penalty.lower, problem.penalty.upper)
+            scores = self.scores + self.length * along
+            losses, slopes = problem.losses_and_slopes(scores)
             new = problem.penalty.value(moved)
-            value = problem.loss_sum(scores) + new
-            if value <= self.value + SUFFICIENT * (self.length * slope + new - penalty) + slack:
-                self._stand_at(moved, scores, self.engine.intercept + shift)
+            if losses + new <= most + SUFFICIENT * (self.length * slope + new - penalty):
+                self._stand_at(moved, intercept + self.length * shift, scores, losses, slopes)
                 return True
-            self.length *= 0.5
         return False
 
     def _stand(self, best):
-        super()._stand(best)
-        self.slopes, self.total = best.memory, best.total
+        self._begin_at(best.coef, best.intercept)
 
 
-def minimize_model(matrix, slopes, coef, penalty, free):
+def minimize_model(matrix, slopes, coef, penalty):
     """Minimizer of ``<slopes, v - coef> + |v - coef|_matrix^2 / 2 + penalty(v)``.
 
     A few sweeps of coordinate descent find the coefficients that are free, that is not at zero for
-    their l1 norm or at a bound; the system of linear equations for these is then solved.
+    their l1 norm or at a bound; the systems of linear equations for these are then solved.
     """
     l1, l2 = float(penalty.l1), float(penalty.l2)
-    if free:
+    if finite_sum.is_ridge(penalty):
         return coef - finite_sum.solve_positive(matrix, slopes + l2 * coef, l2)
     bounds = np.empty((len(coef), 2))
     bounds[:, 0], bounds[:, 1] = penalty.lower, penalty.upper
@@ -580,33 +562,48 @@ def minimize_model(matrix, slopes, coef, penalty, free):
     for sweeps in SWEEPS:
         if sums.descend(matrix, gradient, w, l1, l2, bounds, sweeps, SMALL):
             break
-        exact = _with_free_solved(matrix, gradient, w, l1, l2, *bounds.T)
-        if exact is not None:
-            return exact
+        if _solve_for_free(matrix, gradient, w, penalty):
+            break
     return w
 
 
-def _with_free_solved(matrix, gradient, w, l1, l2, lower, upper):
-    """The minimizer if the free coefficients and their signs are those of ``w``, else None."""
-    free = (w > lower) & (w < upper) & ((w != 0.0) | (l1 == 0.0))
-    sign = np.sign(w)
-    if not free.any():
-        return None
-    now = gradient[free] + l2 * w[free] + l1 * sign[free]
-    move = np.zeros_like(w)
-    move[free] = -finite_sum.solve_positive(matrix[np.ix_(free, free)], now, l2)
-    moved = w + move
-    turns = l1 > 0.0 and np.any(np.sign(moved) != sign)
-    if turns or np.any((moved < lower) | (moved > upper)):
-        return None
-    slopes = gradient + matrix @ move
+def _solve_for_free(matrix, gradient, w, penalty):
+    """Minimize over the free coefficients, each up to zero or a bound, where it is free no more.
+
+    ``w`` and ``gradient``, that of the quadratic part, change in place. True at the minimizer.
+    """
+    l1, l2, lower, upper = penalty.l1, penalty.l2, penalty.lower, penalty.upper
     slack = 1e-12 * (np.abs(gradient).max() + l1)
-    smooth = slopes + l2 * moved
-    # One-sided derivatives at the coefficients that are not free.
-    up = smooth + np.where(moved >= 0.0, l1, -l1)
-    down = smooth + np.where(moved <= 0.0, -l1, l1)
-    falls = ((up < -slack) & (moved < upper)) | ((down > slack) & (moved > lower))
-    return None if np.any(falls & ~free) else moved
+    for _ in range(FACES):
+        free = (w > lower) & (w < upper) & ((w != 0.0) | (l1 == 0.0))
+        if not free.any():
+            return False
+        sign, move = np.sign(w), np.zeros_like(w)
+        missing = (gradient + l2 * w + l1 * sign)[free]
+        move[free] = -finite_sum.solve_positive(matrix[np.ix_(free, free)], missing, l2)
+        end = np.where(move > 0.0, upper, lower)
+        if l1 > 0.0:
+            end = np.where(move * sign < 0.0, np.clip(0.0, lower, upper), end)
+        reach = np.divide(end - w, move, out=np.full_like(w, np.inf), where=move != 0.0)
+        length = min(1.0, reach.min())
+        w += length * move
+        gradient += length * (matrix @ move)
+        w[reach <= length] = end[reach <= length]
+        if length == 1.0:
+            break
+    falls = np.abs(penalty.prox(w - gradient, 1.0) - w) > slack
+    return length == 1.0 and not np.any(falls & ~free)
+
+
+def start_from_part(problem, solver, *, tol, rng):
+    """A `Start` at the optimum of some rows, where these are many times the columns; else None."""
+    n_rows = problem.active.size // SHARE
+    bends = problem.has_dual and not isinstance(problem.loss, SquaredError)
+    if n_rows < max(ROWS * problem.n_columns, LEAST) or not bends:
+        return None
+    part = problem.part(np.sort(rng.choice(problem.active, n_rows, replace=False)))
+    part.penalty = problem.penalty.scaled(part.total_weight / problem.total_weight)
+    return Start(*solver.start(part, tol=max(tol, NEAR), rng=rng).run(PART_STEPS))
 
 
 class Newton(Solver):
@@ -619,6 +616,7 @@ class Newton(Solver):
     linear equations for a ridge, coordinate descent on the matrix of second derivatives and such
     systems for the l1 norm and bounds. Scales and dependence of columns are of no importance. A
     step that does not lower the objective is damped by the largest curvature that there can be.
+    With more than 800 rows per column the start is the optimum of every eighth row.
     An iteration costs O(n d^2) for dense rows, a sum of squares of row lengths for sparse ones,
     and O(d^3). With more than 500 sparse columns, log-loss or squared errors and an l1 norm,
     coordinates descend in the columns themselves: a sweep costs their entries (Yuan, Ho and Lin,
@@ -633,4 +631,6 @@ class Newton(Solver):
                 "solver='newton' takes one output and penalties of single coefficients only; use "
                 "solver='newton_cg' or 'asaga'"
             )
+        if start is None:
+            start = start_from_part(problem, self, tol=tol, rng=rng)
         return NewtonRun(problem, self, tol=tol, rng=rng, start=start)

@@ -213,6 +213,13 @@ class Run(IterativeMethod):
         self.best = best
         return self._row(best.row(), certified=True)
 
+    def run(self, n_steps):
+        """Make steps until one may be the last; returns coefficients and intercepts."""
+        for _ in range(n_steps):
+            if self.may_stop(self.step()):
+                break
+        return self.engine.point()
+
     @property
     def _flat(self):
         """Gradient mapping from which a bound is tried; lower after each one that was too large."""

@@ -9,14 +9,15 @@ from ..._core.parameters import check_parameters
 from ..._core.threads import ThreadPool
 from ..._kernels import lazy
 from ._engines import PERIOD, Columns, LaggedEngine, bounds_of, make_engine
+from ._finite_sum import SPARSE
 from ._run import IncrementalSolver, Run, Solver
 from ._support import has_support, minimize_on_support
 
 dual_coordinate = lazy("incremental.dual_coordinate")
 
-# Epoch from which on, at powers of two, the optimum on the support of an l1 norm is tried, and how
-# often the support may grow.
-FIRST, ROUNDS = 4, 10
+# Epoch from which on, at powers of two, the optimum on the support of an l1 norm is tried, the same
+# for few columns, and how often the support may grow.
+FIRST, FIRST_OF_FEW, ROUNDS = 4, 2, 10
 # Steps that overlap, per thread: measured overlaps are many times the number of threads.
 USUAL_OVERLAP = 10
 
@@ -44,7 +45,8 @@ class SagaRun(Run):
         concave = self.advance(self.draw())
         row = self._estimate(concave)
         self.n_epochs += 1
-        is_due = self.n_epochs >= FIRST and self.n_epochs & (self.n_epochs - 1) == 0
+        first = FIRST_OF_FEW if self.problem.n_columns <= SPARSE else FIRST
+        is_due = self.n_epochs >= first and self.n_epochs & (self.n_epochs - 1) == 0
         if self.may_stop(row) or (self.uses_support and is_due):
             return self.certify()
         return self._row(row, certified=False)

@@ -35,11 +35,8 @@ def minimize_on_support(problem, certificate, *, tol, rng):
         return _newton_step(problem, certificate, columns) if is_determined else None
     start = Start(coef[columns], certificate.intercept)
     run = Newton().start(_on_columns(problem, columns), tol=TIGHTER * tol, rng=rng, start=start)
-    for _ in range(SUPPORT_STEPS):
-        if run.may_stop(run.step()):
-            break
     found = np.zeros_like(coef)
-    found[columns], intercept = run.engine.point()
+    found[columns], intercept = run.run(SUPPORT_STEPS)
     return found, intercept
 
 
