@@ -6,6 +6,7 @@ from scipy.optimize import minimize
 
 from _linear_references import LOSSES
 from sklearn_fw import AsagaClassifier, AsagaRegressor, regularization_path
+from sklearn_fw.losses import resolve_loss
 from sklearn_fw.optim import minimize_saga
 from sklearn_fw.penalties import Box, GroupLasso, L2Ball, Simplex
 
@@ -215,7 +216,7 @@ def estimator(rng):
     options = {"solver": solver, "fit_intercept": fit_intercept, **given, **budget(rng)}
     if kind == "numbers":
         alpha = "auto" if rng.random() < 0.2 else float(10.0 ** rng.uniform(-4, 2))
-        model = AsagaRegressor(loss, alpha=alpha, **options)
+        model = AsagaRegressor(resolve_loss(loss, None), alpha=alpha, **options)
     else:
         name = "log_loss" if kind == "classes" else loss
         model = AsagaClassifier(name, C=float(10.0 ** rng.uniform(-3, 3)), **options)
@@ -240,7 +241,7 @@ def path(rng):
     if rng.random() < 0.5:
         loss = RESIDUALS[rng.integers(3)]
         X, y = random_data(rng, "numbers")
-        model = AsagaRegressor(loss, l1_ratio=l1_ratio, **budget(rng))
+        model = AsagaRegressor(resolve_loss(loss, None), l1_ratio=l1_ratio, **budget(rng))
         grid = {"alphas": np.sort(10.0 ** rng.uniform(-3, 1, 3))[::-1]}
     else:
         loss = MARGINS[rng.integers(4)]

@@ -229,7 +229,7 @@ class AsagaModel(PathModel):
         self._choose(problems[0])
         return problems
 
-    def _plan(self, loss, strength, n_outputs=None):
+    def _plan(self, losses, strength, n_outputs=None):
         """How workers make problems of the blocks of a collection."""
         self._stream = None
         self.solver_ = incremental.resolve_incremental_solver(self.solver)
@@ -248,7 +248,7 @@ class AsagaModel(PathModel):
                 "penalty='elasticnet' and a finite C (alpha > 0), or pass arrays"
             )
         penalty = penalty.scaled(strength)
-        return Plan(loss, penalty, self.fit_intercept, n_outputs)
+        return Plan(losses, penalty, self.fit_intercept, n_outputs)
 
     def _problem(self, X, y, weight, loss, strength, n_outputs=None):
         bound = resolve_penalty(self.penalty, self.l1_ratio).bind(X.shape[1])
@@ -257,9 +257,10 @@ class AsagaModel(PathModel):
             weight=weight, fit_intercept=self.fit_intercept, n_outputs=n_outputs,
         )  # fmt: skip
 
-    def _variants(self, X, targets, weight, loss, strength):
-        first = self._problem(X, targets[0], weight, loss, strength)
-        return [first, *(first.variant(y=np.ascontiguousarray(y)) for y in targets[1:])]
+    def _variants(self, X, targets, weight, losses, strength):
+        first = self._problem(X, targets[0], weight, losses[0], strength)
+        pairs = zip(targets[1:], losses[1:], strict=True)
+        return [first, *(first.variant(y=np.ascontiguousarray(y), loss=own) for y, own in pairs)]
 
     def _starts(self, problems):
         starts = deepcopy(getattr(self, "_warm", None)) if self.warm_start else None
@@ -434,7 +435,8 @@ class AsagaClassifier(LinearClassifier, AsagaModel):
         if n_outputs is not None:
             codes = codes.astype(np.float32)  # exact for labels, half the memory
             return [self._problem(X, codes, weight, loss, strength, n_outputs)]
-        return self._variants(X, self._signs(codes), weight, loss, strength)
+        targets = self._signs(codes)
+        return self._variants(X, targets, weight, [loss] * len(targets), strength)
 
     def _form(self):
         """The loss, the strength of the penalty and the number of outputs of one problem."""
@@ -453,7 +455,7 @@ class AsagaClassifier(LinearClassifier, AsagaModel):
         self._refuse_empty(np.arange(found.classes.size), found.weights)
         weights = self._with_class_weight(self.classes_, found.weights)
         loss, strength, n_outputs = self._form()
-        plan = self._plan(loss, strength, n_outputs)
+        plan = self._plan([loss], strength, n_outputs)
         factors = None if self.class_weight is None else weights / found.weights
         plan = plan._replace(classes=self.classes_, factors=factors)
         n_problems = 1 if n_outputs or self.classes_.size == 2 else self.classes_.size
@@ -499,7 +501,9 @@ class AsagaRegressor(LinearRegressor, AsagaModel):
     ----------
     loss : str or Loss, default="squared_error"
         "squared_error", "huber", "squared_epsilon_insensitive", or an object of
-        `sklearn_fw.losses`, maybe your own.
+        `sklearn_fw.losses`, maybe your own. The parameter of an object is in the unit of y; that of
+        a name, 1.35 or 0.1, counts standard deviations, estimated by 1.25 times the mean distance
+        of a target from its median.
     alpha : float or "auto", default="auto"
         Weight of the penalty, not negative. For a ridge "auto" minimizes the generalized
         cross-validation error of the squared loss [1]_, or is the sum of the variances of the
@@ -567,7 +571,8 @@ class AsagaRegressor(LinearRegressor, AsagaModel):
     -----
     More than 13 parameters: the units of columns are a choice of their own, next to the solver's.
     `fit` takes collections of Dask, as `AsagaClassifier` does; copied rows then count as one row
-    within blocks only, and with an l1 norm "auto" of ``alpha`` holds out a fifth of each block.
+    within blocks only, targets are compared with the median of their block, and with an l1 norm
+    "auto" of ``alpha`` holds out a fifth of each block.
 
     References
     ----------
@@ -592,14 +597,14 @@ class AsagaRegressor(LinearRegressor, AsagaModel):
     def _make_problems(self, X, y, weight, total_weight=None):
         if total_weight is None:
             total_weight = X.shape[0] if weight is None else weight.sum()
-        loss = resolve_loss(self.loss, "regression", smooth=True)
         targets = self._find_targets(y)
         stream = getattr(self, "_stream", None)
         if stream is None:  # else units are those of the first part
+            self._losses = self._losses_of(Units.centers_and_spreads(targets, weight)[1])
             standardizes = self.standardize
             if isinstance(standardizes, str):
                 standardizes = isinstance(self.alpha, str) and in_unlike_units(
-                    self._problem(X, targets[0], weight, loss, 1.0)
+                    self._problem(X, targets[0], weight, self._losses[0], 1.0)
                 )
             zeros = np.zeros(len(targets))
             self._units = Units.of(X, weight, zeros, self.fit_intercept, standardizes)
@@ -610,17 +615,21 @@ class AsagaRegressor(LinearRegressor, AsagaModel):
         elif stream is not None:  # parts of a table keep the strength of the first
             strength = stream.strength
         else:
-            unit = self._problem(X, targets[0], weight, loss, 1.0)
+            unit = self._problem(X, targets[0], weight, self._losses[0], 1.0)
             strength = automatic_strength(unit, targets)
         self.alpha_ = strength / total_weight
-        return self._variants(X, targets, weight, loss, strength)
+        return self._variants(X, targets, weight, self._losses, strength)
+
+    def _losses_of(self, spreads):
+        options = {"task": "regression", "smooth": True}
+        return [resolve_loss(self.loss, **options, spread=spread) for spread in spreads]
 
     def _problems_of_collection(self, X, y, sample_weight):
         found = Collected.of(self, X, y, sample_weight, is_numeric=True)
         self._one_target = not found.y_shape
         n_targets = 1 if self._one_target else found.y_shape[0]
-        loss = resolve_loss(self.loss, "regression", smooth=True)
-        plan, facts = self._plan(loss, 1.0), found.facts(self.n_features_in_)
+        losses, facts = self._losses_of(found.spreads), found.facts(self.n_features_in_)
+        plan = self._plan(losses, 1.0)
         rows = found.rows(plan)
         is_auto, standardizes = isinstance(self.alpha, str), self.standardize
         columns = None

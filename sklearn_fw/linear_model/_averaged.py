@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from .._core import check
 from .._core.loop import drive
 from .._core.result import Outcome, Status
-from ..losses import Hinge, resolve_loss
+from ..losses import Hinge, Huber, resolve_loss
 from ..optim import RunningAverage
 from ..optim._subgradient import RidgeProblem, RowSteps, SubgradientState, ask, resolve_step_size
 from ..projections import project_l1_ball
@@ -108,6 +108,9 @@ class AveragedModel(LinearEstimator):
         columns = targets, stream.units.y_center, stream.alphas, stream.spreads
         for y, center, alpha, spread in zip(*columns, strict=True):
             y = y - center if center else y
+            # Steps are made for slopes up to one, which those of "huber" would exceed.
+            if not isinstance(loss, Huber):
+                loss = resolve_loss(self.loss, self._task, names=NAMES, spread=spread)
             problem = RidgeProblem(rows, y, loss, alpha, weight=weight, bias=self._bias)
             problem.project, problem.radius = self._projection(problem)
             problem.rule = self._rule(problem, spread, stream)
@@ -355,7 +358,8 @@ class AveragedSubgradientRegressor(LinearRegressor, AveragedModel):
     ----------
     loss : str or Loss, default="absolute_error"
         "absolute_error", "epsilon_insensitive", "huber", or an object of `sklearn_fw.losses`, to
-        choose its parameter, maybe your own, whose slopes are bounded.
+        choose its parameter in the unit of y, maybe your own, whose slopes are bounded. By name
+        epsilon is 0.1 standard deviations of y, as `AsagaRegressor`, and delta is 1.35.
     alpha : float or "auto", default="auto"
         Weight of the ridge, positive; "auto" is 1 / (n s), where s is the mean distance of the
         targets from their median, which is then subtracted from them, so that neither unit nor
@@ -430,13 +434,4 @@ class AveragedSubgradientRegressor(LinearRegressor, AveragedModel):
 
     loss: object = "absolute_error"
 
-    def _centers_and_spreads(self, targets, weight):
-        """Medians, and mean distances from them; one where all targets are the same."""
-        # With weights the smallest number that has half of the weight at or below it.
-        method = "linear" if weight is None else "inverted_cdf"
-        centers = np.quantile(targets, 0.5, axis=1, weights=weight, method=method)
-        spreads = np.array([
-            np.average(np.abs(y - center), weights=weight)
-            for y, center in zip(targets, centers, strict=True)
-        ])  # fmt: skip
-        return centers, np.where(spreads > 0.0, spreads, 1.0)
+    _centers_and_spreads = staticmethod(Units.centers_and_spreads)

@@ -1,5 +1,6 @@
 """Linear models on collections of Dask: problems whose rows stay where they are."""
 
+from itertools import cycle
 from typing import NamedTuple
 
 import numpy as np
@@ -29,7 +30,7 @@ from ._linear import Units, signs
 class Plan(NamedTuple):
     """What makes a problem out of rows and labels or targets."""
 
-    loss: object
+    losses: list  # one per target, or one for all labels
     penalty: object
     fit_intercept: bool
     n_outputs: int | None
@@ -69,7 +70,11 @@ class TableBlock(Block):
 
     def facts(self):
         total = float(len(self.y) if self.weight is None else self.weight.sum())
-        return self.X.shape, total, self.X.dtype, self.labels, self.y.shape[1:]
+        spreads = 0.0  # of the targets, times rows
+        if self.labels is None and len(self.y):
+            targets = self.y.reshape(len(self.y), -1).T
+            spreads = len(self.y) * Units.centers_and_spreads(targets, None)[1]
+        return self.X.shape, total, self.X.dtype, self.labels, self.y.shape[1:], spreads
 
     def weights_by_class(self, classes):
         codes = np.searchsorted(classes, self.y)
@@ -93,10 +98,10 @@ class TableBlock(Block):
                 targets = signs(codes, plan.classes.size)
         return PartRows([
             FiniteSum(
-                X, np.ascontiguousarray(target), plan.loss, plan.penalty, weight=weight,
+                X, np.ascontiguousarray(target), own, plan.penalty, weight=weight,
                 fit_intercept=plan.fit_intercept, n_outputs=plan.n_outputs,
             )
-            for target in targets
+            for target, own in zip(targets, cycle(plan.losses))
         ])  # fmt: skip
 
 
@@ -179,7 +184,7 @@ class Columns:
     def strength(self, n_problems, solver):
         """Of the penalty; copies are found within blocks only."""
         if is_ridge(self.plan.penalty):
-            return of_loss(self.plan.loss, self.plan.penalty, self._of_least_squares())
+            return of_loss(self.plan.losses[0], self.plan.penalty, self._of_least_squares())
         return self._by_held_out_rows(n_problems, solver) or 0.0
 
     def _of_least_squares(self):
@@ -215,6 +220,7 @@ class Collected(NamedTuple):
     classes: np.ndarray | None
     weights: np.ndarray | None  # sums by class
     y_shape: tuple  # of one target
+    spreads: np.ndarray | float  # of targets, within blocks on average
 
     @classmethod
     def of(cls, estimator, X, y, sample_weight, is_numeric):
@@ -224,7 +230,7 @@ class Collected(NamedTuple):
         columns = delayed_blocks(X, y, sample_weight)
         make = dask.delayed(TableBlock, pure=False)
         blocks = make_parts([make(k, *own, is_numeric) for k, own in enumerate(columns)])
-        shapes, totals, dtypes, labels, y_shapes = zip(*blocks.each("facts"))
+        shapes, totals, dtypes, labels, y_shapes, spreads = zip(*blocks.each("facts"))
         n_columns = {shape[1] for shape in shapes}
         if len(n_columns) > 1:
             raise ValueError(f"blocks of X differ in their numbers of columns: {n_columns}")
@@ -237,8 +243,9 @@ class Collected(NamedTuple):
         if not sum(totals) > 0.0:
             raise ValueError("X has no rows, or sample_weight is zero for all of them")
         return cls(
-            blocks, n_rows, sum(totals), np.result_type(*dtypes), classes, weights, y_shapes[0]
-        )
+            blocks, n_rows, sum(totals), np.result_type(*dtypes), classes, weights, y_shapes[0],
+            sum(spreads) / n_rows,
+        )  # fmt: skip
 
     def facts(self, n_columns, total_weight=None):
         total_weight = self.total_weight if total_weight is None else total_weight
@@ -251,6 +258,6 @@ class Collected(NamedTuple):
 def problems_of(rows, facts, plan, n_problems):
     settings = {"fit_intercept": plan.fit_intercept, "n_outputs": plan.n_outputs}
     return [
-        PartedSum(rows.chosen("output", k), facts, plan.loss, plan.penalty, **settings)
-        for k in range(n_problems)
+        PartedSum(rows.chosen("output", k), facts, own, plan.penalty, **settings)
+        for k, own in zip(range(n_problems), cycle(plan.losses))
     ]

@@ -87,7 +87,6 @@ class ConstrainedModel(PathModel):
         targets, weight = self._targets(y, weight)
         usual = LOOSE if self._has_name(OF_MATRICES) else TIGHT[self._task]
         self.tol_ = usual if isinstance(self.tol, str) else float(self.tol)
-        loss = resolve_loss(self.loss, self._task, smooth=True, names=NAMES)
         standardizes = self.standardize
         if isinstance(standardizes, str):
             searches = isinstance(self.radius, str) and not is_domain(self.domain)
@@ -99,7 +98,13 @@ class ConstrainedModel(PathModel):
         targets = np.array(targets, np.float64)
         self._joint = self._is_joint(X.shape[1], len(targets))
         columns = map(np.ascontiguousarray, [targets.T] if self._joint else targets)
-        return [MeanLoss(loss, Z, y, weight, bool(self.fit_intercept)) for y in columns]
+        spreads = Units.centers_and_spreads(targets, weight)[1]
+        options = {"task": self._task, "smooth": True, "names": NAMES}
+        losses = [resolve_loss(self.loss, **options, spread=spread) for spread in spreads]
+        return [
+            MeanLoss(loss, Z, y, weight, bool(self.fit_intercept))
+            for loss, y in zip(losses, columns)  # for all columns together the first
+        ]
 
     def _is_joint(self, n_features, n_outputs):
         if is_domain(self.domain):
@@ -396,7 +401,7 @@ class FrankWolfeRegressor(LinearRegressor, ConstrainedModel):
     ----------
     loss : str or Loss, default="squared_error"
         "squared_error", which is ``(y - z)^2 / 2``, "huber", "squared_epsilon_insensitive", or an
-        object of `sklearn_fw.losses`, maybe your own.
+        object of `sklearn_fw.losses`, maybe your own, as `AsagaRegressor`.
     domain : str, tuple or domain object, default="l1"
         As `FrankWolfeClassifier`, with targets in the place of classes.
     radius : float or "auto", default="auto"

@@ -52,6 +52,15 @@ class Units(NamedTuple):
         least = 0.0 if center is None else CONSTANT * np.abs(center)
         return cls(center, np.where(scale > least, scale, 1.0), y_center)
 
+    @staticmethod
+    def centers_and_spreads(targets, weight):
+        """Medians, and mean distances from them; one where all targets are the same."""
+        # With weights the smallest number that has half of the weight at or below it.
+        method = "linear" if weight is None else "inverted_cdf"
+        centers = np.quantile(targets, 0.5, axis=1, weights=weight, method=method)
+        spreads = np.average(np.abs(targets - centers[:, None]), axis=1, weights=weight)
+        return centers, np.where(spreads > 0.0, spreads, 1.0)
+
     def rows(self, X):
         """X in these units: a copy, but for X itself where the units are its own."""
         if self.scale is None:

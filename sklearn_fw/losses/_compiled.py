@@ -1,5 +1,6 @@
 """The losses of this package, computed by kernels, and their names."""
 
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -13,6 +14,8 @@ from ._base import Loss
 losses = lazy("common.losses")
 sums = lazy("common.sums")
 
+# Standard deviation of a normal distribution, in mean distances from its median.
+NORMAL = 1.25
 # What the numbers are called that a quantity is a function of.
 NAMES = {"value": "z", "derivative": "z", "conjugate": "s"}
 
@@ -314,7 +317,8 @@ NAMED = {
 }
 
 
-def resolve_loss(loss, task, *, smooth=False, names=tuple(NAMED)):
+def resolve_loss(loss, task, *, smooth=False, names=tuple(NAMED), spread=None):
+    """The loss; by its name, its parameter counts deviations of targets of this ``spread``."""
     if task is not None:
         check.choice(task, "task", {"classification", "regression"})
     names = [check.choice(name, "names", NAMED) for name in check.items(names, "names", "losses")]
@@ -328,6 +332,9 @@ def resolve_loss(loss, task, *, smooth=False, names=tuple(NAMED)):
         raise ValueError(f"names must hold a loss for the task, got {names}")
     known = ", ".join(map(repr, fitting))
     resolved = NAMED[loss]() if isinstance(loss, str) and loss in names else loss
+    name = getattr(resolved, "_parameter_name", None)
+    if name and spread and resolved is not loss and resolved.task == "regression":
+        resolved = replace(resolved, **{name: NORMAL * spread * getattr(resolved, name)})
     # Methods that replace those of a compiled loss would never be called.
     changed = isinstance(loss, CompiledLoss) and type(loss).__module__ != __name__
     if changed or not isinstance(resolved, Loss):

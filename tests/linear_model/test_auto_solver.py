@@ -185,7 +185,7 @@ def unequal(spread, seed=0, n=300, d=20):
 @pytest.mark.parametrize(
     "make",
     [
-        lambda **p: AsagaRegressor("huber", penalty=None, **p),
+        lambda **p: AsagaRegressor(Huber(), penalty=None, **p),
         lambda **p: AsagaClassifier(penalty=Box(), **p),
         lambda **p: AsagaClassifier(C=np.inf, **p),
         lambda **p: AsagaClassifier(penalty=GroupLasso([[0, 1], [2, 3]]), **p),
@@ -203,8 +203,9 @@ def test_converged_is_true_without_a_dual(make, solver, spread):
     if not isinstance(model.penalty, GroupLasso):
         # Bounds at zero or none: the reference may have columns of one size.
         truth = y if y.dtype == float else 2.0 * y - 1.0
+        loss = "huber" if isinstance(model.loss, Huber) else model.loss
         *_, optimum = minimize_linear(
-            X / scales, truth, model.loss, bound.value, bound.prox, fit_intercept=True
+            X / scales, truth, loss, bound.value, bound.prox, fit_intercept=True
         )
     else:
         best = make(solver="asaga", tol=1e-9, max_iter=20_000, random_state=0)

@@ -18,7 +18,7 @@ from sklearn_fw import AsagaClassifier, AsagaRegressor, KernelStudentTDensity
 from sklearn_fw.linear_model import AveragedSubgradientClassifier, _collections
 from sklearn_fw.linear_model._collections import Plan, TableBlock
 from sklearn_fw.linear_model._linear import Units
-from sklearn_fw.losses import SquaredError
+from sklearn_fw.losses import Huber, SquaredError
 from sklearn_fw.optim import Asaga
 from sklearn_fw.optim._distributed import _parted_newton
 from sklearn_fw.optim._distributed._parts import LocalParts
@@ -90,7 +90,7 @@ FITS = {
     "wide CSR": (counts, AsagaClassifier(C=10.0), {}),
     "float32": (lambda: (cancer()[0].astype(np.float32), cancer()[1]), AsagaClassifier(), {}),
     "target": (lambda: load_diabetes(return_X_y=True), AsagaRegressor(alpha=0.1), {}),
-    "targets": (several_targets, AsagaRegressor("huber", alpha=0.1), {}),
+    "targets": (several_targets, AsagaRegressor(Huber(), alpha=0.1), {}),
     "alpha": (several_targets, AsagaRegressor(), {}),
     "alpha and units": (unlike_units, AsagaRegressor(), {}),
     "alpha of many columns": (wide, AsagaRegressor(), {}),
@@ -111,7 +111,7 @@ FITS = {
     "lasso of wide CSR": (counts, AsagaClassifier(C=10.0, l1_ratio=1.0), {}),
     "lasso": (lambda: load_diabetes(return_X_y=True), AsagaRegressor(alpha=0.1, l1_ratio=1.0), {}),
     # Of one target the losses are straight in all rows at zero coefficients.
-    "elastic nets": (several_targets, AsagaRegressor("huber", alpha=0.01, l1_ratio=0.5), {}),
+    "elastic nets": (several_targets, AsagaRegressor(Huber(), alpha=0.01, l1_ratio=0.5), {}),
 }  # fmt: skip
 
 
@@ -148,6 +148,16 @@ def compare(arrays, name):
 @pytest.mark.parametrize("name", FITS)
 def test_blocks_give_the_fit_of_the_whole_table(arrays, name):
     compare(arrays, name)
+
+
+@pytest.mark.parametrize("unit", [1e-3, 1e4])
+def test_losses_by_name_count_in_units_of_the_targets(arrays, unit):
+    X, y = several_targets()
+    y = unit * y
+    model = AsagaRegressor("huber", l1_ratio=0.5, alpha=1e-3)
+    alone, found = clone(model).fit(X, y), clone(model).fit(blocks(arrays, X), blocks(arrays, y))
+    np.testing.assert_allclose(found.predict(X), alone.predict(X), atol=0.1 * y.std())
+    assert found.score(X, y) == pytest.approx(alone.score(X, y), abs=0.01)
 
 
 @pytest.mark.parametrize("name", ["two classes", "softmax", "targets", "elastic net, softmax"])
@@ -333,7 +343,7 @@ def test_a_block_on_disk_has_its_rows_once(arrays):
     size = len(pickle.dumps(block))
     ridge = ElasticNet(l1_ratio=0.0).bind(10)
     units = Units.about(X.mean(axis=0), X.var(axis=0), np.zeros(3))
-    plan = Plan(SquaredError(), ridge, fit_intercept=True, n_outputs=None, units=units)
+    plan = Plan([SquaredError()], ridge, fit_intercept=True, n_outputs=None, units=units)
     assert block.problems(plan) is block.problems(plan)
     assert len(pickle.dumps(block)) == size
     assert X.nbytes < sys.getsizeof(block) < size

@@ -7,6 +7,7 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
 from sklearn_fw import AsagaClassifier, AsagaRegressor
+from sklearn_fw.losses import Huber
 from sklearn_fw.penalties import Box, GroupLasso, Simplex
 
 N, D = 90, 4
@@ -86,7 +87,7 @@ KINDS = {
     "groups": lambda: AsagaClassifier(penalty=GroupLasso([[0, 1], [2, 3]]), random_state=0),
     "number": lambda: AsagaRegressor(alpha=0.1, l1_ratio=0.5, random_state=0),
     "threads": lambda: AsagaRegressor(alpha=0.1, n_jobs=2, random_state=0),
-    "numbers": lambda: AsagaRegressor("huber", alpha=0.1, random_state=0),
+    "numbers": lambda: AsagaRegressor(Huber(), alpha=0.1, random_state=0),
 }
 
 

@@ -9,8 +9,10 @@ import scipy.sparse as sp
 from scipy.optimize import minimize, nnls
 from sklearn.base import clone
 from sklearn.linear_model import ElasticNet, Lasso, Ridge
+from sklearn.metrics import r2_score
 
 from sklearn_fw import AsagaClassifier, AsagaRegressor
+from sklearn_fw.linear_model import AveragedSubgradientRegressor, FrankWolfeRegressor
 from sklearn_fw.losses import Huber, SquaredEpsilonInsensitive
 from sklearn_fw.penalties import Box, GroupLasso
 
@@ -73,9 +75,9 @@ def huber(r, delta=1.35):
 
 
 LOSSES = {
-    "huber": ("huber", huber),
+    "huber": (Huber(), huber),
     "narrow huber": (Huber(0.3), lambda r: huber(r, 0.3)),
-    "epsilon": ("squared_epsilon_insensitive", lambda r: np.maximum(0, np.abs(r) - 0.1) ** 2),
+    "epsilon": (SquaredEpsilonInsensitive(), lambda r: np.maximum(0, np.abs(r) - 0.1) ** 2),
     "wide epsilon": (SquaredEpsilonInsensitive(0.7), lambda r: np.maximum(0, np.abs(r) - 0.7) ** 2),
 }
 
@@ -175,3 +177,39 @@ def test_memory(form, solver):
         peak = tracemalloc.get_traced_memory()[1]
         tracemalloc.stop()
         assert peak < 0.25 * X.nbytes
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        AsagaRegressor("huber"),
+        AsagaRegressor("huber", l1_ratio=1.0),
+        AsagaRegressor("squared_epsilon_insensitive"),
+        FrankWolfeRegressor(loss="huber", random_state=0),
+        FrankWolfeRegressor(loss="squared_epsilon_insensitive", random_state=0),
+        AveragedSubgradientRegressor(loss="epsilon_insensitive", random_state=0),
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("unit", [1e-3, 1e4])
+def test_losses_by_name_count_in_units_of_the_targets(rng, model, unit):
+    X = rng.standard_normal((300, 4))
+    y = X @ [3.0, 0.0, -2.0, 1.0] + rng.standard_t(3, 300)
+    found = clone(model).fit(X[:200], y[:200]).score(X[200:], y[200:])
+    other = clone(model).fit(X[:200], unit * y[:200]).score(X[200:], unit * y[200:])
+    assert found > 0.7
+    assert other == pytest.approx(found, abs=0.02)
+    several = np.column_stack([y, unit * y])
+    both = clone(model).fit(X[:200], several[:200]).predict(X[200:])
+    assert r2_score(several[200:], both, multioutput="raw_values") == pytest.approx(found, abs=0.02)
+
+
+def test_parameters_of_loss_objects_are_in_the_unit_of_the_targets(rng):
+    X = rng.standard_normal((60, 2))
+    y = 100.0 * X[:, 0] + 50.0 * rng.standard_t(2, 60)
+    spread = 1.25 * np.mean(np.abs(y - np.median(y)))
+    by_name = AsagaRegressor("huber", alpha=0.1, tol=1e-10).fit(X, y)
+    by_hand = AsagaRegressor(Huber(1.35 * spread), alpha=0.1, tol=1e-10).fit(X, y)
+    np.testing.assert_allclose(by_name.coef_, by_hand.coef_, rtol=1e-6)
+    plain = AsagaRegressor(Huber(1.35), alpha=0.1, tol=1e-10).fit(X, y)
+    assert abs(plain.coef_[0]) < 0.5 * abs(by_name.coef_[0])

@@ -9,7 +9,7 @@ from sklearn_fw.losses import resolve_loss
 from sklearn_fw.optim import Svrg, minimize_saga
 from sklearn_fw.optim._incremental._finite_sum import FiniteSum, is_ridge
 from sklearn_fw.optim._incremental._minimize_saga import SOLVERS, resolve_incremental_solver
-from sklearn_fw.penalties import Box
+from sklearn_fw.penalties import Box, resolve_penalty
 
 NAMES = sorted(SOLVERS)
 
@@ -160,18 +160,44 @@ def test_newton_by_columns_and_by_matrix_have_one_optimum(rng, loss, l1_ratio, f
     np.testing.assert_allclose(by_columns.x, by_matrix.x, rtol=0, atol=1e-4)
 
 
+@pytest.mark.parametrize("solver", ["newton", "newton_cg", "asaga", "saga", "sdca", "svrg"])
 @pytest.mark.parametrize("loss", ["log_loss", "huber"])
-@pytest.mark.parametrize("fit_intercept", [False, True])
 @pytest.mark.parametrize("layout", [np.asarray, sp.csr_matrix])
-def test_newton_leaves_points_where_losses_are_straight(rng, loss, fit_intercept, layout):
+def test_starts_far_from_the_optimum_do_no_harm(rng, solver, loss, layout):
     X = layout(rng.standard_normal((80, 5)) * (rng.random((80, 5)) < 0.4))
     y = np.sign(X @ np.ones(5) + rng.standard_normal(80))
-    settings = {"loss": loss, "l1_ratio": 1.0, "alpha": 0.02, "fit_intercept": fit_intercept}
-    problem = {"solver": "newton", "tol": 1e-10} | settings
-    best = minimize_saga(X, y, **problem)
-    found = minimize_saga(X, y, **problem, x0=np.array([1e3, -1e3, 1e3, 0.0, -1e3]))
-    assert found.success
-    np.testing.assert_allclose(found.x, best.x, atol=1e-4)
+    l1_ratio = 0.0 if solver == "newton_cg" else 0.5
+    problem = {"loss": loss, "l1_ratio": l1_ratio, "alpha": 0.02, "fit_intercept": True}
+    best = minimize_saga(X, y, **problem, solver="newton", tol=1e-10)
+    for start in (
+        [2.0, 0.5, 2.0, 0.0, 1.0],
+        [30.0, 30.0, -30.0, 30.0, 30.0],
+        [1e6, 0.0, 0.0, 0.0, 0.0],
+    ):
+        found = minimize_saga(
+            X, y, **problem, solver=solver, tol=1e-6, max_iter=1000, x0=start
+        )  # fmt: skip
+        assert found.success
+        assert found.fun <= best.fun * (1.0 + 1e-5)
+
+
+@pytest.mark.parametrize("loss", ["log_loss", "huber"])
+@pytest.mark.parametrize("fit_intercept", [False, True])
+def test_newton_leaves_points_where_losses_are_straight(rng, loss, fit_intercept):
+    X, coef = rng.standard_normal((80, 5)), np.ones(5)
+    y = X @ coef + rng.standard_normal(80)
+    y = np.sign(y) if loss == "log_loss" else y
+    problem = FiniteSum(
+        X, y, resolve_loss(loss, None), resolve_penalty("elasticnet", 1.0).bind(5).scaled(1.0),
+        fit_intercept=fit_intercept,
+    )  # fmt: skip
+    run = resolve_incremental_solver("newton").start(
+        problem, tol=1e-10, rng=np.random.RandomState(0)
+    )
+    run._begin_at(30.0 * coef, run.engine.intercept)
+    run.run(60)
+    best = run_on(problem, "newton", tol=1e-10)[0].best
+    assert run.best.objective == pytest.approx(best.objective, rel=1e-9)
 
 
 def test_newton_starts_from_a_part_of_many_rows(rng):

@@ -3,20 +3,13 @@
 import numpy as np
 
 from .._incremental import _finite_sum as finite_sum
-from .._incremental._newton import (
-    DAMPED,
-    LENGTHS,
-    STRAIGHT,
-    SUFFICIENT,
-    SecondOrderRun,
-    minimize_model,
-)
+from .._incremental import _newton as newton
 
 # Coefficients of all outputs that a step may change: of their number squared is the matrix.
 FEW = 1000
 
 
-class PartedNewtonRun(SecondOrderRun):
+class PartedNewtonRun(newton.SecondOrderRun):
     """Steps to the minimum of the second-order model of the losses plus the penalty.
 
     A step changes the coefficients that are not zero, or at which the penalty gives way to the
@@ -40,9 +33,9 @@ class PartedNewtonRun(SecondOrderRun):
         penalty = finite_sum.on_columns(problem.penalty, np.tile(columns, n_outputs))
         coef = point[columns].T.ravel()
         slopes = best.total.reshape(-1, n_outputs)[columns].T.ravel()
-        for damping in range(self.damping, len(DAMPED)):
-            matrix, follow = self._matrix(point, DAMPED[damping], columns)
-            change = minimize_model(matrix, slopes, coef, penalty) - coef
+        for damping in range(self.damping, len(newton.DAMPED)):
+            matrix, follow = self._matrix(point, newton.DAMPED[damping], columns)
+            change = newton.minimize_model(matrix, slopes, coef, penalty) - coef
             move = np.zeros_like(point)
             move[columns] = change.reshape(n_outputs, -1).T
             move[-1] = follow @ change - self.center[columns] @ move[columns]
@@ -75,8 +68,8 @@ class PartedNewtonRun(SecondOrderRun):
         n_outputs, size = matrix.shape[:2]
         # Where losses are straight their largest curvature keeps the steps short.
         mass = matrix[:, -1, :, -1]
-        if damping < DAMPED[1] and np.trace(mass) <= STRAIGHT * problem.stiffness:
-            return self._matrix(point, DAMPED[1], columns)
+        if damping < newton.DAMPED[1] and np.trace(mass) <= newton.STRAIGHT * problem.stiffness:
+            return self._matrix(point, newton.DAMPED[1], columns)
         size = n_outputs * (size - 1)
         own = matrix[:, :-1, :, :-1].reshape(size, size)
         if not problem.fit_intercept:
@@ -89,14 +82,14 @@ class PartedNewtonRun(SecondOrderRun):
         problem, penalty = self.problem, self.problem.penalty
         value = self.best.objective * problem.total_weight
         before = penalty.value(self.best.coef)
-        for self.length in LENGTHS:
+        for self.length in newton.LENGTHS:
             moved = point + self.length * move
             # Sums leave bounds by rounding.
             coef = penalty.prox(moved[:-1].reshape(problem.shape), 0.0)
             losses, _ = problem.evaluate(moved, point, move, self.length)
             new = penalty.value(coef)
             decrease = self.length * slope + new - before
-            if losses + new <= value + SUFFICIENT * decrease + 1e-14 * abs(value):
+            if losses + new <= value + newton.SUFFICIENT * decrease + 1e-14 * abs(value):
                 self.engine.move_to(coef, moved[-1].reshape(problem.shape[1:]))
                 return True
         return False

@@ -80,16 +80,17 @@ class FiniteSum:
         self.active = used.astype(np.int32 if self.n_rows < 2**31 else np.int64)
         self.total_weight = float(self.n_rows if weight is None else weight.sum())
 
-    def variant(self, *, y=None, penalty=None):
-        """The same rows with other targets or another penalty, sharing what depends on X alone."""
+    def variant(self, *, y=None, penalty=None, loss=None):
+        """The same rows with other targets, penalty or a loss as smooth, sharing what X decides."""
         for name in ("counts", "smoothness", *["by_columns"] * self.is_by_columns):
             getattr(self, name)  # cached from now on
         other = copy(self)
         other.active = self.active.copy()  # runs shuffle it
         for name in ("has_dual", "null", "size"):
             vars(other).pop(name, None)
+        other.loss = loss or self.loss
         if y is not None:
-            self.loss._check_on(y)
+            other.loss._check_on(y)
             other.y = y
         other.penalty = self.penalty if penalty is None else penalty
         return other
@@ -171,7 +172,8 @@ class FiniteSum:
         if not coef.any():
             scores = np.zeros((self.n_rows, *self.shape[1:]))
         elif center is not None:
-            scores = np.concatenate([(X - center) @ coef for _, X in self._views])
+            parts = self._parts(max(64, BYTES // (8 * self.n_columns)))
+            scores = np.concatenate([(self.X[part] - center) @ coef for part in parts])
             intercept = intercept + center @ coef
         elif self.X.dtype == np.float64:
             scores = np.asarray(self.X @ coef)

@@ -37,7 +37,7 @@ STRAIGHT = 1e-6
 # Share of the largest curvature that proximal steps assume where losses are straighter.
 BENT = 1e-10
 # A start is the optimum of one row in SHARE, if these are at least ROWS per column and LEAST: to
-# this relative gap or so many steps.
+# this relative gap, or after PART_STEPS.
 SHARE, ROWS, LEAST, NEAR, PART_STEPS = 8, 100, 1000, 0.1, 20
 # Conditions of the line search on the decrease and on the slope, and lengths that it tries.
 DECREASE, FLATTER, TRIALS = 1e-4, 0.9, 40

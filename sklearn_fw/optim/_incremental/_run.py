@@ -171,10 +171,17 @@ class Run(IterativeMethod):
         # An objective near zero is not rounding where it falls for ever.
         self.rounding = ROUNDING * problem.size if self.has_dual or problem.reaches_zero else 0.0
         total, memory = None, None
-        if start is not None:
+        if start is not None and self._at(start) <= objective * (1.0 + 1e-9):
             coef, intercept, memory = self._rested(start.coef), start.intercept, start.memory
             total = None if memory is None else problem.gradient(memory)
         engine.move_to(coef, intercept.reshape(problem.shape[1:]), memory, total)
+
+    def _at(self, start):
+        """Objective of a start: those that are worse than the origin are not taken."""
+        problem = self.problem
+        coef = problem.penalty.prox(start.coef.reshape(problem.shape), 0.0)  # within its bounds
+        losses = problem.loss_at(coef, start.intercept)
+        return (losses + problem.penalty.value(coef)) / problem.total_weight
 
     def _rested(self, coef):
         """The coefficients; where no row touches a column its penalty alone decides, for good."""

@@ -15,8 +15,8 @@ from ._support import has_support, minimize_on_support
 
 dual_coordinate = lazy("incremental.dual_coordinate")
 
-# Epoch from which on, at powers of two, the optimum on the support of an l1 norm is tried, the same
-# for few columns, and how often the support may grow.
+# Epoch from which on, at powers of two, the optimum on the support of an l1 norm is tried, which is
+# the first epoch after a start, the same for few columns, and how often the support may grow.
 FIRST, FIRST_OF_FEW, ROUNDS = 4, 2, 10
 # Steps that overlap, per thread: measured overlaps are many times the number of threads.
 USUAL_OVERLAP = 10
@@ -31,6 +31,8 @@ class SagaRun(Run):
         is_whole = start is None or start.seen is None
         self.uses_support = is_whole and tol > 0.0 and has_support(problem) and self.has_dual
         self.n_epochs = 0
+        first = FIRST_OF_FEW if problem.n_columns <= SPARSE else FIRST
+        self.first = first if start is None else 1
         if start is not None and start.memory is not None and start.seen is None:
             self._recall()
 
@@ -45,8 +47,7 @@ class SagaRun(Run):
         concave = self.advance(self.draw())
         row = self._estimate(concave)
         self.n_epochs += 1
-        first = FIRST_OF_FEW if self.problem.n_columns <= SPARSE else FIRST
-        is_due = self.n_epochs >= first and self.n_epochs & (self.n_epochs - 1) == 0
+        is_due = self.n_epochs >= self.first and self.n_epochs & (self.n_epochs - 1) == 0
         if self.may_stop(row) or (self.uses_support and is_due):
             return self.certify()
         return self._row(row, certified=False)
@@ -271,9 +272,8 @@ class Sdca(Solver):
             )
         engine = DualEngine(problem, n_workers)
         if start is not None and start.memory is None:
-            slopes = problem.scores(start.coef, start.intercept)
-            problem.losses_and_slopes(slopes, slopes)
-            start = start._replace(memory=slopes)
+            scores = problem.scores(start.coef, start.intercept)
+            start = start._replace(memory=problem.losses_and_slopes(scores, scores)[1])
         return DualRun(problem, engine, self, tol=tol, rng=rng, start=start)
 
 
@@ -360,10 +360,11 @@ class DualEngine:
     def move_to(self, coef, intercept, memory=None, total=None):
         """Go to the point that the memory makes with ``total = X^T memory``; w = 0 without one."""
         self.v[:] = 0.0
-        self.v[self.columns.first - 1] = self.origin = float(intercept)
+        self.origin = float(intercept)
         if memory is not None:
             self.memory[:] = memory
             self.repair(total)
+        self.v[self.columns.first - 1] = self.origin - self.scale[1] * self.memory.sum()
 
     def repair(self, total):
         self.v[: self.columns.first - 1] = -self.scale[0] * total
