@@ -80,7 +80,7 @@ class PartedNewtonRun(newton.SecondOrderRun):
 
     def _descend(self, point, move, slope):
         problem, penalty = self.problem, self.problem.penalty
-        value = self.best.objective * problem.total_weight
+        most = self.best.objective * problem.total_weight * (1.0 + 1e-14)
         before = penalty.value(self.best.coef)
         for self.length in newton.LENGTHS:
             moved = point + self.length * move
@@ -88,8 +88,7 @@ class PartedNewtonRun(newton.SecondOrderRun):
             coef = penalty.prox(moved[:-1].reshape(problem.shape), 0.0)
             losses, _ = problem.evaluate(moved, point, move, self.length)
             new = penalty.value(coef)
-            decrease = self.length * slope + new - before
-            if losses + new <= value + newton.SUFFICIENT * decrease + 1e-14 * abs(value):
+            if losses + new <= most + newton.SUFFICIENT * (self.length * slope + new - before):
                 self.engine.move_to(coef, moved[-1].reshape(problem.shape[1:]))
                 return True
         return False

@@ -494,13 +494,12 @@ class Curvature:
 
 def weighted_products(problem, h):
     """``sum_i h_i (x_i - m) (x_i - m)^T`` and m, the h-weighted mean."""
-    center = problem.column_means if problem.centers else None
-    if sp.issparse(problem.X):
-        size, X = problem.n_columns, problem.X
-        total, mass = np.zeros((size, size)), np.zeros(size)
+    X, center = problem.X, problem.column_means if problem.centers else None
+    if sp.issparse(X):
+        total, mass = np.zeros((X.shape[1], X.shape[1])), np.zeros(X.shape[1])
         sums.add_outer_products(X.data, X.indices, X.indptr, h, total, mass)
     else:
-        total, mass = _dense_products(problem.X, h, center)
+        total, mass = _dense_products(X, h, center)
     if not problem.fit_intercept:
         return total, None
     mean = mass / (h.sum() or 1.0)
@@ -544,7 +543,7 @@ def solve_positive(matrix, right, ridge=0.0):
     from scipy.linalg.lapack import dposv
 
     diagonal = np.diagonal(matrix) + ridge
-    scale = np.sqrt(np.where(diagonal > 1e-100, diagonal, 1.0))  # squares of less underflow
+    scale = np.sqrt(np.where(diagonal > sums.STRAIGHT, diagonal, 1.0))
     scaled = matrix / np.multiply.outer(scale, scale)
     places = np.arange(len(scale))
     target = scale if right.ndim == 1 else scale[:, None]

@@ -482,6 +482,8 @@ class NewtonRun(SecondOrderRun):
         self.mass = float(slopes.sum()) if self.problem.fit_intercept else 0.0
 
     def step(self):
+        if self.scores is None:
+            self._begin_at(*self.engine.point())
         curvature = finite_sum.Curvature(self.problem, self.scores, self.slopes).rows
         # The model must be bent where its slope is not zero, if only for the step to be too long.
         curvature = np.maximum(curvature, BENT * self.largest)
@@ -544,7 +546,8 @@ class NewtonRun(SecondOrderRun):
         return False
 
     def _stand(self, best):
-        self._begin_at(best.coef, best.intercept)
+        super()._stand(best)
+        self.scores = None  # made again if there is another step
 
 
 def minimize_model(matrix, slopes, coef, penalty):

@@ -30,9 +30,8 @@ class SagaRun(Run):
         self.duals = []  # values of the dual at the memory after the last epochs
         is_whole = start is None or start.seen is None
         self.uses_support = is_whole and tol > 0.0 and has_support(problem) and self.has_dual
-        self.n_epochs = 0
-        first = FIRST_OF_FEW if problem.n_columns <= SPARSE else FIRST
-        self.first = first if start is None else 1
+        usual = FIRST_OF_FEW if problem.n_columns <= SPARSE else FIRST
+        self.n_epochs, self.first = 0, usual if start is None else 1
         if start is not None and start.memory is not None and start.seen is None:
             self._recall()
 
