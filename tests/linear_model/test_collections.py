@@ -3,6 +3,7 @@
 import os
 import pickle
 import sys
+import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 
@@ -20,7 +21,7 @@ from sklearn_fw.linear_model._collections import Plan, TableBlock
 from sklearn_fw.linear_model._linear import Units
 from sklearn_fw.losses import Huber, SquaredError
 from sklearn_fw.optim import Asaga
-from sklearn_fw.optim._distributed import _parted_newton
+from sklearn_fw.optim._distributed import _parted_newton, _parts
 from sklearn_fw.optim._distributed._parts import LocalParts
 from sklearn_fw.penalties import Box, ElasticNet, GroupLasso
 
@@ -372,13 +373,32 @@ def test_blocks_that_travelled_are_aligned_in_memory(form):
         np.testing.assert_array_equal(part.X @ np.eye(X.shape[1]), X)
 
 
+def test_all_workers_paused(extra, arrays, monkeypatch):
+    """As one whose memory is full, a worker without a limit begins no task until it is told to."""
+    distributed = extra("distributed", "distributed")
+    monkeypatch.setattr(_parts, "PATIENCE", 0.2)
+
+    def become(status, dask_worker):
+        dask_worker.status = distributed.Status[status]
+
+    X, y = blocks(arrays, unlike_units()[0]), blocks(arrays, unlike_units()[1])
+    with processes(distributed, 1, memory_limit=0) as client:
+        client.run(become, "paused")
+        later = threading.Timer(1.0, client.run, (become, "running"))
+        later.start()
+        with pytest.warns(RuntimeWarning, match="have paused, as their memory is full"):
+            AsagaRegressor().fit(X, y)
+        later.join()
+
+
 def test_rows_may_exceed_the_memory_of_all_workers(extra, arrays):
     """Dask moves blocks to disk, and no other object holds their rows."""
     distributed = extra("distributed", "distributed")
-    rng, limit = arrays.random.default_rng(0), 500_000_000
-    X = rng.standard_normal((650_000, 100), chunks=(25_000, -1))
+    # At 80 % of its limit a worker pauses until it has freed memory; that of imports stays.
+    rng, limit = arrays.random.default_rng(0), 700_000_000
+    X = rng.standard_normal((900_000, 100), chunks=(25_000, -1))
     coef = np.linspace(-1.0, 1.0, 100)
-    y = X @ coef + rng.standard_normal(650_000, chunks=25_000)
+    y = X @ coef + rng.standard_normal(900_000, chunks=25_000)
     assert X.nbytes > limit
     with processes(distributed, 1, memory_limit=limit) as client:
         worker = client.run(os.getpid)

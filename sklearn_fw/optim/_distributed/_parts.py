@@ -8,6 +8,7 @@ to disk: the part is the only object that holds its rows.
 
 import sys
 import time
+import warnings
 from concurrent.futures import CancelledError
 from copy import copy
 from functools import partial, reduce
@@ -25,17 +26,17 @@ TOGETHER, HERE = 1 << 23, 1 << 22
 WAITS = 0.1, 0.5, 2.0, 5.0, 10.0
 # Seconds without an answer after which a fit without any worker ends; others may come meanwhile.
 PATIENCE = 30.0
+FULL = "all Dask workers have paused, as their memory is full: start more, or use smaller blocks"
 
 
 def make_parts(delayed):
     """Parts from delayed objects: on the cluster of the current client, if any, or here."""
-    distributed = sys.modules.get("distributed")
-    if distributed is not None:
-        try:
-            client = distributed.get_client()
-            return ClusterParts(client.compute(delayed), client)
-        except ValueError:  # no client
-            pass
+    try:
+        client = sys.modules["distributed"].get_client()
+    except (KeyError, ValueError):  # not imported, or no client
+        client = None
+    if client is not None:
+        return ClusterParts(client.compute(delayed), client)
     import dask
 
     return LocalParts(dask.compute(*delayed))
@@ -177,7 +178,7 @@ class ClusterParts:
     def _on_workers(self, argument):
         """The argument, or what stands for an array that workers get once, or in pieces."""
         if isinstance(argument, Pieces):
-            alive = set(self.client.scheduler_info(n_workers=-1)["workers"])
+            alive = self.client.scheduler_info(n_workers=-1)["workers"]
             return Pieces(self._send_pieces(argument, group, alive) for group in self._groups)
         if not isinstance(argument, np.ndarray) or argument.nbytes < LARGE:
             return argument
@@ -212,11 +213,14 @@ class ClusterParts:
                 wait(futures, timeout=PATIENCE)
                 break
             except TimeoutError:
-                if not self.client.scheduler_info(n_workers=-1)["workers"]:
+                workers = self.client.scheduler_info(n_workers=-1)["workers"].values()
+                if not workers:
                     raise RuntimeError(
                         "the Dask cluster has no workers left: start workers and fit again, with "
                         "warm_start=True to go on from the last fit"
                     ) from None
+                if all(worker["status"] == "paused" for worker in workers):
+                    warnings.warn(FULL, RuntimeWarning, stacklevel=2)
         for future in futures:  # of several errors that of the first part
             if future.status == "error":
                 future.result()

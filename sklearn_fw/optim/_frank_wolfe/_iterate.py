@@ -103,7 +103,7 @@ class Iterate:
     def longest(self, kind):
         if kind == FW:
             return 1.0
-        if kind == PAIRWISE and self.active.is_at(self.worst, self.atom):
+        if kind == PAIRWISE and self.active.atom(self.worst).key == self.atom.key:
             return math.inf  # nothing to move
         return self.active.longest(kind, self.worst)
 
@@ -236,9 +236,6 @@ class ActiveSet:
 
     def atom(self, slot):
         return self._atoms[slot]
-
-    def is_at(self, slot, atom):
-        return self._slots.get(atom.key) == slot
 
     def longest(self, kind, slot=-1):
         return slope_and_limit(kind, 0.0, 0.0, float(self._weights[slot]))[1]

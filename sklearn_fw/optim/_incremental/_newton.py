@@ -563,9 +563,8 @@ def minimize_model(matrix, slopes, coef, penalty):
     bounds[:, 0], bounds[:, 1] = penalty.lower, penalty.upper
     w, gradient = coef.copy(), slopes.copy()
     for sweeps in SWEEPS:
-        if sums.descend(matrix, gradient, w, l1, l2, bounds, sweeps, SMALL):
-            break
-        if _solve_for_free(matrix, gradient, w, penalty):
+        swept = sums.descend(matrix, gradient, w, l1, l2, bounds, sweeps, SMALL)
+        if swept or _solve_for_free(matrix, gradient, w, penalty):
             break
     return w
 
@@ -634,6 +633,5 @@ class Newton(Solver):
                 "solver='newton' takes one output and penalties of single coefficients only; use "
                 "solver='newton_cg' or 'asaga'"
             )
-        if start is None:
-            start = start_from_part(problem, self, tol=tol, rng=rng)
+        start = start or start_from_part(problem, self, tol=tol, rng=rng)
         return NewtonRun(problem, self, tol=tol, rng=rng, start=start)
