@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from .._core import check
 from .._core.loop import drive
 from .._core.result import Outcome, Status
-from ..losses import Hinge, Huber, resolve_loss
+from ..losses import Hinge, resolve_loss
 from ..optim import RunningAverage
 from ..optim._subgradient import RidgeProblem, RowSteps, SubgradientState, ask, resolve_step_size
 from ..projections import project_l1_ball
@@ -94,8 +94,7 @@ class AveragedModel(LinearEstimator):
 
     # ---- the problems ----------------------------------------------------------------------------
 
-    def _prepare(self, X, targets, weight, max_iter, old, is_part=False):
-        loss, stream = self._check_loss(targets[0]), old
+    def _prepare(self, X, targets, weight, max_iter, stream, is_part=False):
         sizes = [X.shape[1] + 1] * len(targets)
         if stream is None or [state.v.size for state in stream.states] != sizes:
             stream = self._begin(X, targets, weight)
@@ -108,12 +107,10 @@ class AveragedModel(LinearEstimator):
         columns = targets, stream.units.y_center, stream.alphas, stream.spreads
         for y, center, alpha, spread in zip(*columns, strict=True):
             y = y - center if center else y
-            # Steps are made for slopes up to one, which those of "huber" would exceed.
-            if not isinstance(loss, Huber):
-                loss = resolve_loss(self.loss, self._task, names=NAMES, spread=spread)
+            loss, steepest = self._loss_of(y, spread)
             problem = RidgeProblem(rows, y, loss, alpha, weight=weight, bias=self._bias)
             problem.project, problem.radius = self._projection(problem)
-            problem.rule = self._rule(problem, spread, stream)
+            problem.rule = self._rule(problem, spread / steepest, stream)
             problems.append(problem)
         return problems, stream
 
@@ -149,22 +146,25 @@ class AveragedModel(LinearEstimator):
             square=None,  # mean of the squared rows, where steps depend on it
         )  # fmt: skip
 
-    def _check_loss(self, targets):
-        loss = resolve_loss(self.loss, self._task, names=NAMES)
-        loss._check_on(targets)
-        far = loss._ask("derivative", np.array([1.0, 1.0]), np.array([-FAR, FAR]))
-        if np.abs(far).max() > STEEPEST:
+    def _loss_of(self, y, spread):
+        """The loss of a target, and its steepest slope."""
+        loss = resolve_loss(self.loss, self._task, names=NAMES, spread=spread)
+        loss._check_on(y)
+        unit = max(spread, 1.0)
+        slopes = loss._ask("derivative", np.ones(4), unit * np.array([-FAR, -1.0, 1.0, FAR]))
+        steepest = np.abs(slopes).max()
+        if steepest > unit * STEEPEST:
             raise ValueError(
                 f"loss={self.loss!r} has slopes without a bound, on which subgradient steps "
                 f"diverge: take one that is linear far away, or an Asaga estimator"
             )
-        return loss
+        return loss, steepest
 
     def _strengths(self, spreads, targets, weight):
         if not isinstance(self.alpha, str):
             return [float(self.alpha)] * len(targets)
         n = targets[0].size if weight is None else np.count_nonzero(weight)
-        return [1.0 / (n * spread) for spread in spreads]
+        return [self._loss_of(*pair)[1] / (n * pair[1]) for pair in zip(targets, spreads)]
 
     def _projection(self, problem):
         """Projection of the coefficients or None, and radius of the ball for all of w."""
@@ -230,13 +230,14 @@ class AveragedSubgradientClassifier(LinearClassifier, AveragedModel):
         "hinge", "smooth_hinge", "modified_huber", "log_loss", or an object of `sklearn_fw.losses`,
         maybe your own, whose slopes are bounded.
     alpha : float or "auto", default="auto"
-        Weight of the ridge, positive; "auto" is 1 / n, in a fit by parts with the n of the first.
+        Weight of the ridge, positive; "auto" is L / n, where L is the steepest slope of the loss, 4
+        of "modified_huber" and 1 of the others by name; in a fit by parts with the n of the first.
     averaging : str or tuple, default="weighted2"
         Weight of the iterate w_t: "weighted" t + 1, "weighted2" (t + 1)^2, "uniform", "suffix",
         "doubling", "none", ``("power", k)`` or ``("polynomial", eta)``, see
         `sklearn_fw.optim.RunningAverage`.
     step_size : {"auto", "theory", "pegasos"}, tuple or callable, default="auto"
-        "auto" is ``1 / (alpha t + R^2)``, R^2 the mean of ``s_i |x_i|^2``, which does without the
+        "auto" is ``1 / (alpha t + L R^2)``, R^2 the mean of ``s_i |x_i|^2``, which does without the
         long first steps of the other rules; "pegasos" is ``1 / (alpha t)`` and "theory" is
         ``2 / (alpha (t + 1))``, which with "weighted" has the guarantee of [1]_;
         ``("shifted", c, b)`` is ``c / (alpha (t + b))``; a callable gets t = 1, 2, ... and returns
@@ -358,16 +359,18 @@ class AveragedSubgradientRegressor(LinearRegressor, AveragedModel):
     ----------
     loss : str or Loss, default="absolute_error"
         "absolute_error", "epsilon_insensitive", "huber", or an object of `sklearn_fw.losses`, to
-        choose its parameter in the unit of y, maybe your own, whose slopes are bounded. By name
-        epsilon is 0.1 standard deviations of y, as `AsagaRegressor`, and delta is 1.35.
+        choose its parameter in the unit of y, maybe your own, whose slopes are bounded. The 0.1 and
+        1.35 of "epsilon_insensitive" and "huber" count standard deviations of y, as those of
+        `AsagaRegressor`.
     alpha : float or "auto", default="auto"
-        Weight of the ridge, positive; "auto" is 1 / (n s), where s is the mean distance of the
-        targets from their median, which is then subtracted from them, so that neither unit nor
-        origin of y matter. In a fit by parts n and s are those of the first.
+        Weight of the ridge, positive; "auto" is L / (n s), where s is the mean distance of the
+        targets from their median, which is then subtracted from them, and L the steepest slope of
+        the loss, so that neither unit nor origin of y matter. In a fit by parts n and s are those
+        of the first.
     averaging : str or tuple, default="weighted2"
         As `AveragedSubgradientClassifier`.
     step_size : {"auto", "theory", "pegasos"}, tuple or callable, default="auto"
-        As `AveragedSubgradientClassifier`; "auto" is ``1 / (alpha t + R^2 / s)``.
+        As `AveragedSubgradientClassifier`; "auto" is ``1 / (alpha t + L R^2 / s)``.
     projection : str, callable or None, default=None
         As `AveragedSubgradientClassifier`.
     radius : float or None, default=None

@@ -7,12 +7,13 @@ import pytest
 import scipy.sparse as sp
 from sklearn.datasets import load_breast_cancer, load_diabetes, make_classification
 from sklearn.linear_model import QuantileRegressor
+from sklearn.model_selection import cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 
 from sklearn_fw.linear_model import AveragedSubgradientClassifier, AveragedSubgradientRegressor
-from sklearn_fw.losses import Hinge, SquaredHinge
+from sklearn_fw.losses import Hinge, Huber, SquaredHinge
 from sklearn_fw.optim._subgradient import RidgeProblem, RowSteps, RunningAverage, SubgradientState
 from sklearn_fw.projections import project_l2_ball
 
@@ -172,6 +173,15 @@ def test_median_regression():
     assert least <= np.abs(y - model.predict(X)).mean() <= 1.005 * least
     both = AveragedSubgradientRegressor(random_state=0, max_iter=200).fit(X, np.c_[y, 1e3 * y + 5])
     np.testing.assert_allclose(both.predict(X)[:, 1], 1e3 * both.predict(X)[:, 0] + 5, rtol=0.05)
+
+
+@pytest.mark.parametrize("unit", [1e-6, 1.0, 1e9])
+def test_slopes_are_in_the_unit_of_targets(unit):
+    X, y = load_diabetes(return_X_y=True)
+    y = unit * y
+    for loss in ("huber", Huber(delta=100.0 * unit)):
+        model = AveragedSubgradientRegressor(loss, random_state=0)
+        assert 0.45 < cross_val_score(model, X, y).mean() < 0.5
 
 
 def test_history_has_both_points():
