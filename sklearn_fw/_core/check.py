@@ -148,8 +148,7 @@ def random_state(random_state):
         return _random_state(random_state)
     except (TypeError, ValueError) as error:
         raise ValueError(
-            f"random_state must be None, an integer from 0 to 2**32 - 1 or a numpy RandomState: "
-            f"{error}"
+            f"random_state must be None, an integer from 0 to 2**32 - 1 or a RandomState: {error}"
         ) from None
 
 
@@ -396,40 +395,46 @@ def _check_targets(y, numeric):
     if np.ma.is_masked(y):
         raise ValueError("y has masked entries: leave them out")
     try:
-        kind = np.asarray(y).dtype.kind
+        values = labels(y)
     except ValueError:  # of unequal lengths, which scikit-learn refuses
         return y
+    kind = values.dtype.kind
     if kind == "c":
         raise ValueError("Complex data not supported in y")
-    if numeric and kind == "O":  # where None would become NaN after all checks
+    if numeric and kind not in "fiub":  # where None would become NaN after all checks
         return array(y, "y")
-    if numeric and kind not in "fiub":
-        raise ValueError(f"y must hold numbers, got dtype {np.asarray(y).dtype}")
-    if kind == "O" and any(map(is_missing, np.ravel(np.asarray(y)))):
+    if kind == "O" and any(map(is_missing, values.ravel())):
         raise ValueError("y has missing labels: leave these samples out")
-    return y
+    return values if kind == "O" else y
+
+
+def labels(y):
+    """An array of labels, of objects where numpy would turn others of a list into text."""
+    values = np.asarray(y)
+    if values.dtype.kind == "U" and isinstance(y, list | tuple):
+        given = np.array(y, dtype=object)
+        if not all(issubclass(kind, str) for kind in set(map(type, given.ravel().tolist()))):
+            return given
+    return values
 
 
 def find_labels(y, name):
     try:
-        values = np.asarray(y)
+        values = labels(y)
         has_holes = values.dtype.kind == "O" and any(map(is_missing, values.ravel().tolist()))
-        labels = values if has_holes else np.unique(values)
+        found = values if has_holes else np.unique(values)
     except (TypeError, ValueError):
-        raise ValueError(
-            f"{name} mixes labels that cannot be sorted: use one type of label"
-        ) from None
-    is_finite = labels.dtype.kind != "f" or np.all(np.isfinite(labels))
+        raise ValueError(f"{name} mixes labels that cannot be sorted: use one type") from None
+    is_finite = found.dtype.kind != "f" or np.all(np.isfinite(found))
     if has_holes or values.ndim != 1 or not is_finite:
         raise ValueError(f"{name} must be a vector of labels without NaN and infinity")
-    return labels
+    return found
 
 
 def is_missing(label):
     """Whether a label is None, NaN, or what pandas has for these."""
-    if label is None or (isinstance(label, float | np.floating) and label != label):
-        return True
-    return type(label).__name__ in ("NAType", "NaTType")
+    is_nan = isinstance(label, float | np.floating) and label != label
+    return label is None or is_nan or type(label).__name__ in ("NAType", "NaTType")
 
 
 @contextmanager
@@ -461,12 +466,10 @@ def kind(X, name):
             f"{name} has several columns of the name {twice!r}: rename or drop all but one, for "
             f"instance by {name}.loc[:, ~{name}.columns.duplicated()]"
         )
-    array = X
-    if isinstance(X, list | tuple):
-        try:
-            array = np.asarray(X)
-        except ValueError:  # of unequal lengths, which scikit-learn refuses
-            return X
+    try:
+        array = np.asarray(X) if isinstance(X, list | tuple) else X
+    except ValueError:  # of unequal lengths, which scikit-learn refuses
+        return X
     if isinstance(array, np.ndarray) and array.dtype.kind in "SUVmM":
         raise ValueError(f"{name} must hold numbers, got dtype {array.dtype}")
     return X

@@ -129,7 +129,7 @@ def links_of(y, name, shape=None):
         y = check.array(y, name)
     if y.ndim != 2 or shape not in (None, y.shape):
         expected = "(n_rows, n_columns)" if shape is None else shape
-        raise ValueError(f"{name} must have shape {expected}, got {y.shape}")
+        raise ValueError(f"{name} must have shape {expected}, got {y.shape}; give pairs as a list")
     links = np.nonzero(y)
     if np.count_nonzero(y[links] != 1):  # the fastest way to ask
         raise ValueError(f"{name} must hold 0 and 1 only")

@@ -1,8 +1,9 @@
 """Greedy one-to-one alignment of two knowledge bases (SiGMa)."""
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import KW_ONLY
+from functools import partial
 
 import numpy as np
 from sklearn.utils import Bunch
@@ -91,8 +92,8 @@ class KnowledgeBaseAligner(Estimator):
     graph_smoothing : float, default=1.0
         Added to the sum of the weights of neighbors.
     seed : {"exact_string", "random_exact"}, dict, list of pairs or None, default="exact_string"
-        Initial matches: equal labels that are unique on both sides, one of them drawn at random, or
-        given ones.
+        Initial matches: equal labels (in any case), and labels of equal words, that are unique on
+        both sides; one of them drawn at random; or given ones.
     seed_fraction : float, default=1.0
         Fraction of the seed that is kept, with the best static scores.
     suggestions : {"inverted_index", None}, default="inverted_index"
@@ -241,7 +242,8 @@ class KnowledgeBaseAligner(Estimator):
         for kb, name in ((kb1, "kb1"), (kb2, "kb2")):
             if len(kb) == 0:
                 raise ValueError(f"{name} has no entities: give it facts or entities")
-        tokenizer = self.tokenizer if callable(self.tokenizer) else enc.simple_words
+        own = self.tokenizer
+        tokenizer = partial(_words_of, own) if callable(own) else enc.simple_words
         sides, smoothing = (kb1, kb2), self.string_smoothing
         if check.is_auto(smoothing):
             smoothing = np.log10(len(kb1)) + np.log10(len(kb2))
@@ -258,7 +260,7 @@ class KnowledgeBaseAligner(Estimator):
         self._text = (*labels, *values, *words)
         self._smoothing = (float(smoothing), float(self.property_smoothing))
         self.kb1_, self.kb2_ = kb1, kb2
-        seeds = self._seed_pairs(texts, kept)
+        seeds = self._seed_pairs(sides, texts, kept)
         del texts  # of a million entities, a quarter of all memory
         suggested = np.empty((0, 2), dtype=np.int64)
         if self.suggestions is not None and self.threshold < np.inf:
@@ -289,18 +291,21 @@ class KnowledgeBaseAligner(Estimator):
                 best, chosen, self.tokenizer_ = fraction, found, kind
         return chosen
 
-    def _seed_pairs(self, texts, kept):
+    def _seed_pairs(self, sides, texts, kept):
         if kept is not None or not isinstance(self.seed, str | None):
             pairs = _as_pairs(self.seed if kept is None else kept, "seed")
-            sides = [self._codes([p[side] for p in pairs], side, "seed") for side in (0, 1)]
-            if any(len(set(codes)) < len(codes) for codes in sides):
+            codes = [self._codes([p[side] for p in pairs], side, "seed") for side in (0, 1)]
+            if any(len(set(found)) < len(found) for found in codes):
                 raise ValueError("seed must be one to one: it has an entity twice")
-            pairs = list(zip(*sides))
+            pairs = list(zip(*codes))
         elif self.seed is None:
             pairs = []
         else:
-            first, second = map(_unique_labels, texts)
-            pairs = [(i, second[text]) for text, i in first.items() if text in second]
+            words = [list(map(" ".join, lists)) for lists in texts]
+            labels = [[label.strip().casefold() for label in kb.labels] for kb in sides]
+            # Words may lack what tells labels apart, as in C and C++.
+            exact = [list(zip(*both)) for both in zip(labels, words)]
+            pairs = sorted({*_equal_pairs(*exact), *_equal_pairs(*words)})
             if self.seed == "random_exact" and pairs:
                 rng = check.random_state(self.random_state)
                 pairs = [pairs[rng.randint(len(pairs))]]
@@ -321,8 +326,7 @@ class KnowledgeBaseAligner(Estimator):
             "iteration": np.maximum(np.arange(len(pairs)) - n_seed + 1, 0),
         }  # fmt: skip
         for column, names, codes in zip(("entity1", "entity2"), (names1, names2), pairs.T):
-            found = (names[code] for code in codes.tolist())
-            columns[column] = np.fromiter(found, dtype=object, count=len(codes))
+            columns[column] = np.fromiter((names[c] for c in codes.tolist()), object, len(codes))
         self.matches_ = np.empty(len(pairs), dtype=MATCH)
         for column, values in columns.items():
             self.matches_[column] = values
@@ -443,8 +447,7 @@ class KnowledgeBaseAligner(Estimator):
             for back, j in zip(graph2.relations[row], graph2.neighbors[row], strict=True):
                 if back == relation ^ 1:  # the other end sees the relation from its side
                     found.add(int(j))
-                    names = self.kb1_.entities[k], self.kb2_.entities[other]
-                    link = (self._link_name(i, k), *names)
+                    link = self._link_name(i, k), self.kb1_.entities[k], self.kb2_.entities[other]
                     if link not in neighbors.setdefault(int(j), []):
                         neighbors[int(j)].append(link)
         words = labels1.words[labels1.indptr[i] : labels1.indptr[i + 1]]
@@ -467,10 +470,7 @@ class KnowledgeBaseAligner(Estimator):
         kb1, kb2, truth = self.kb1_, self.kb2_, as_mapping(truth, "truth")
         if truth and not any(a in kb1._codes and b in kb2._codes for a, b in truth.items()):
             pair = next(iter(truth.items()))
-            raise ValueError(
-                "truth holds no pair of an entity of the first side and one of the second: its "
-                f"first pair is {pair!r:.80}"
-            )
+            raise ValueError(f"truth holds no pair of entities of both sides: it has {pair!r:.60}")
         return truth
 
     def evaluate(self, truth):
@@ -532,8 +532,16 @@ class KnowledgeBaseAligner(Estimator):
         return Bunch(precision=precision, recall=recall, f1=f1, threshold=threshold)
 
 
-def _unique_labels(lists):
-    """Entity of each label, as its words, that one entity alone has."""
-    texts = [" ".join(words) for words in lists]
-    count = Counter(texts)
-    return {text: i for i, text in enumerate(texts) if text and count[text] == 1}
+def _words_of(tokenizer, text):
+    words = tokenizer(text)
+    is_list = isinstance(words, Collection) and not isinstance(words, str)
+    if not is_list or not all(isinstance(word, str) for word in words):
+        raise TypeError(f"tokenizer must return a list of words (str), got {words!r:.60}")
+    return words
+
+
+def _equal_pairs(*sides):
+    """Entities of both sides with equal keys, which are not empty and of no other entity."""
+    alone = [{key for key, n in Counter(side).items() if n == 1 and any(key)} for side in sides]
+    first, second = ({key: i for i, key in enumerate(side)} for side in sides)
+    return [(first[key], second[key]) for key in alone[0] & alone[1]]

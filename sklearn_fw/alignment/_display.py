@@ -165,8 +165,7 @@ class AlignmentCurveDisplay(Display):
         labels = {"xlabel": against.capitalize(), "ylabel": "Fraction"}
         curves = dict(zip(("precision", "recall", "F1"), (line[kept] for line in values)))
         self._axes(ax)
-        lines = self._curves(places[kept], curves, style, **labels)
-        self.lines_ = dict(zip(names, lines))
+        self.lines_ = dict(zip(names, self._curves(places[kept], curves, style, **labels)))
         if against == "threshold" and not self.ax_.xaxis_inverted():
             self.ax_.invert_xaxis()
         self.ax_.set_ylim(top=1.01)

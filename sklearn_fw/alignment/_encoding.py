@@ -89,9 +89,8 @@ def encode_labels(texts, weighting, by_trigrams):
     labels, counts = [], []
     for lists, (indptr, words) in zip(texts, rows, strict=True):
         count = np.bincount(words, minlength=n_words)
-        idf = np.ones(n_words)
-        if weighting == "idf":
-            idf = np.log10(len(lists) / np.maximum(count, 1))
+        rarity = np.log10(len(lists) / np.maximum(count, 1))
+        idf = rarity if weighting == "idf" else np.ones(n_words)
         labels.append(_weighted(indptr, words, idf[words]))
         counts.append(count)
     return labels, counts

@@ -89,11 +89,8 @@ class KnowledgeBase:
         return f"KnowledgeBase({len(self)} entities, {sizes})"
 
     def _find_labels(self, labels):
-        found = [""] * len(self)
         if isinstance(labels, Mapping):
-            for entity, label in labels.items():
-                found[self._codes[entity]] = label
-            return found
+            return [labels.get(entity, "") for entity in self.entities]
         if labels is not None and labels not in self.property_names:
             names = self.property_names[:8]
             raise ValueError(
@@ -103,7 +100,7 @@ class KnowledgeBase:
         names = self.property_names
         names = [local_name(p).lower() for p in names] if labels is None else names
         named = [wanted.index(name) if name in wanted else 9 for name in names]
-        best = [9] * len(self)
+        best, found = [9] * len(self), [""] * len(self)
         for (entity, code), value in zip(self.properties.tolist(), self.values, strict=True):
             if named[code] < best[entity]:
                 best[entity], found[entity] = named[code], value

@@ -9,13 +9,13 @@ from .._core.packed import starts_of
 def check_sequences(X, groups=None, name="X", n_rows=1, n_features=None):
     """The arrays of all sequences, stacked, and where each begins; then the order of rows given.
 
-    An array with ``groups`` is cut by its numbers, whose rows need not stand together.
+    An array with ``groups`` is cut by their sorted labels; rows of one need not stand together.
     """
     if groups is not None:
         X = check.shaped(X, name, "n_rows", "n_features")
-        groups = check.shaped(groups, "groups", len(X))
-        order = np.argsort(groups, kind="stable")
-        _, counts = np.unique(groups, return_counts=True)
+        check.find_labels(groups, "groups")
+        _, groups, counts = np.unique(groups, return_inverse=True, return_counts=True)
+        order = np.argsort(check.shaped(groups, "groups", len(X)), kind="stable")
         given = np.split(X[order], np.cumsum(counts)[:-1])
     else:
         if getattr(X, "ndim", None) == 2:
@@ -36,8 +36,6 @@ def check_sequences(X, groups=None, name="X", n_rows=1, n_features=None):
 
 def check_windows(windows, lengths, n_steps):
     """Boolean arrays (n_rows, n_steps) of each sequence; all rows of steps without a window."""
-    if windows is None:
-        return None
     windows = check.items(windows, "windows", "arrays or of lists of (step, first, last)")
     if len(windows) != len(lengths):
         raise ValueError(f"windows holds {len(windows)} sequences, but X {len(lengths)}")
@@ -50,13 +48,16 @@ def check_windows(windows, lengths, n_steps):
             mask = np.zeros((n_rows, n_steps), bool)
             for window in check.items(given, name, "(step, first, last)"):
                 entry = check.array(window, name)
-                if entry.shape != (3,) or np.any(entry % 1) or entry[0] not in range(n_steps):
+                is_whole = entry.shape == (3,) and not np.any(entry % 1)
+                step, first, last = map(int, entry) if is_whole else (-1, 0, 0)
+                rows = range(max(first, 0), min(last + 1, n_rows))
+                if step not in range(n_steps) or not rows:
                     raise ValueError(
                         f"{name} must hold (step, first row, last row), with steps from 0 to "
-                        f"{n_steps - 1}; got {window!r:.80}"
+                        f"{n_steps - 1}, first <= last, and a row of 0 to {n_rows - 1}; "
+                        f"got {window!r:.80}"
                     )
-                step, first, last = map(int, entry)
-                mask[max(first, 0) : max(last + 1, 0), step] = True
+                mask[rows, step] = True
         masks.append(mask | ~mask.any(axis=0))
     return masks
 
@@ -72,12 +73,11 @@ def masks_of(windows, hull, domain_of):
     for n, window in enumerate(windows):
         mask = window.T.copy()
         if hull:
-            T = mask.shape[1]
-            first = np.maximum.accumulate(mask.argmax(axis=1))
-            last = T - 1 - mask[:, ::-1].argmax(axis=1)
-            last = np.minimum.accumulate(last[::-1])[::-1]
-            places = np.arange(T)
-            mask = (places >= first[:, None]) & (places <= last[:, None])
+            after, before = (
+                np.logical_and.accumulate(np.logical_or.accumulate(part, axis=1))
+                for part in (mask, mask[::-1, ::-1])
+            )
+            mask = after & before[::-1, ::-1]
         try:
             domain_of(mask.shape, mask)
         except ValueError:

@@ -135,12 +135,12 @@ class OrderedDiscriminativeClustering(ClusterMixin, Estimator):
         y : None
             Unused.
         groups : array-like of shape (n_rows,), default=None
-            Which sequence each row of one array belongs to.
+            Label of the sequence that each row of one array belongs to: number, text or category.
         windows : list or None, default=None
             For each sequence where steps may be: an array of bool of shape (n_rows_i, n_steps), or
-            a list of (step, first row, last row), of which several may be of one step; a step
-            without any may be anywhere, and all of a sequence with None. Windows of one row are
-            labels.
+            a list of (step, first row, last row), of which several may be of one step, and which
+            may extend beyond the ends; a step without any may be anywhere, and all of a sequence
+            with None. Windows of one row are labels.
         """
         rng, K = check.random_state(self.random_state), int(self.n_steps)
         rows, starts, order = check_sequences(X, groups, n_rows=K)
@@ -161,9 +161,9 @@ class OrderedDiscriminativeClustering(ClusterMixin, Estimator):
 
     def _domain(self, starts, windows):
         K, lengths = int(self.n_steps), np.diff(starts)
-        windows = check_windows(windows, lengths, K)
         masks, widened = None, np.empty(0, np.int64)
         if windows is not None:
+            windows = check_windows(windows, lengths, K)
             masks, widened = masks_of(windows, self.window_constraint == "hull", OrderedPlacements)
         if len(widened):
             warn(

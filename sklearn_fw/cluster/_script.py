@@ -81,7 +81,8 @@ class ScriptDiscovery(Estimator):
         tokens : list of list
             Tokens of each narration, in order.
         token_rows : list of array-like of shape (n_tokens_i, 2)
-            First and last row of each token.
+            First and last row of each token; with ``before`` and ``after`` they must hold a row of
+            the series.
         """
         self.aligner_ = self._stage("aligner", SequenceAligner).set_params(n_steps=self.n_steps)
         self.aligner_.fit(tokens)

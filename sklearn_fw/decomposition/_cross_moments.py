@@ -36,11 +36,10 @@ class CrossMoments:
             totals = (part.T @ weight for part in (*pair, *squares))
             return weight.sum(), int(np.count_nonzero(weight)), *totals
 
-        self.n, self.n_rows, first, second, *squares = pairs.sum(sums)
+        self.n, self.n_rows, first, second, *self.squares = pairs.sum(sums)
         self.means = first / self.n, second / self.n
-        self.squares = squares
         if self.n > 1.0:
-            spreads = (square - self.n * mean**2 for square, mean in zip(squares, self.means))
+            spreads = (square - self.n * mean**2 for square, mean in zip(self.squares, self.means))
             self.variances = [np.maximum(spread, 0.0) / (self.n - 1.0) for spread in spreads]
 
     def apply(self, V, view=0, other=1):

@@ -113,10 +113,9 @@ def jacobi(matrices, shear, tol=1e-8, max_iter=100):
     """As `joint_diagonalize`, or "orthogonal"; ``max_iter=None``: few sweeps and no warning."""
     is_final, tol = max_iter is not None, check.not_negative(tol, "tol")
     max_iter = check.integer(max_iter, "max_iter", 1) if is_final else SEARCH_SWEEPS
-    size = matrices.shape[1]
     scale = np.max(np.abs(matrices)) or 1.0  # squares of small numbers would vanish
     turned = np.ascontiguousarray(matrices.transpose(1, 2, 0)) / scale
-    basis, kind = np.eye(size), getattr(jacobi_kernels, shear.upper())
+    basis, kind = np.eye(matrices.shape[1]), getattr(jacobi_kernels, shear.upper())
     n_iter, change = 0, np.inf
     while change > tol and n_iter < max_iter:
         change = jacobi_kernels.jacobi_sweep(turned, basis, kind)
@@ -129,7 +128,7 @@ def jacobi(matrices, shear, tol=1e-8, max_iter=100):
         )
     diagonals = scale * np.einsum("iip->pi", turned)
     total = np.sum(turned**2)
-    turned[np.arange(size), np.arange(size)] = 0.0
+    turned[np.diag_indices(len(basis))] = 0.0
     off = float(np.sum(turned**2) / total) if total > 0.0 else 0.0
     return JointDiagonalization(basis, diagonals, off, n_iter)
 

@@ -41,6 +41,8 @@ class DiscreteICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
     n_components : int or "auto", default=10
         Number of topics K, at most that of words. "auto" takes the number of eigenvalues of the
         second moment that are larger than any when words are shuffled among documents, at most 100.
+        Documents of more than 10 times the mean length are left out of the shuffle, so that a few
+        do not decide.
     moments : {"auto", "gp", "lda", "generalized"}, default="auto"
         Cumulants ("gp"), for documents whose lengths vary; moments of latent Dirichlet allocation
         ("lda"), for lengths that hardly vary; or covariances under exponential weights instead of
@@ -97,7 +99,8 @@ class DiscreteICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         With ``n_components="auto"`` the eigenvalues among which it chose, those of cumulants, see
         `sklearn_fw.displays.ScreeDisplay`; else ``eigenvalues_``.
     noise_floor_ : float or None
-        Largest eigenvalue of shuffled words; None where the number of topics was given.
+        Largest eigenvalue of shuffled words of documents up to 10 times the mean length; None where
+        the number of topics was given.
     whitening_, unmixing_ : ndarray of shape (n_components, n_features)
         Make the second moment the identity, and sources of standard deviation one from counts: the
         inverse of ``mixing_raw_``.
@@ -240,10 +243,9 @@ class DiscreteICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
                 f"{MUCH_NEGATIVE_MASS}. {advice}"
             )
         elif self.off_diagonality_ > MUCH_OFF_DIAGONAL:
-            share = self.off_diagonality_
             warn(
-                f"no basis makes the third moment diagonal: {share:.0%} of its squares "
-                f"stay outside. {advice}"
+                f"no basis makes the third moment diagonal: {self.off_diagonality_:.0%} of its "
+                f"squares stay outside. {advice}"
             )
 
     def _find_prior(self, rows, solution):
@@ -257,10 +259,11 @@ class DiscreteICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
             held_out = HeldOut(solution.plain, moments, W.T @ found.basis, found.topics)
         if check.is_auto(kind):
             self.smoothing_, prior = held_out.choose(SHARES if auto else (share,))
-            if self.refine is None and not held_out.is_informative and len(W) > 1:
+            if self.refine is None and not held_out.is_informative and self.n_components != 1:
+                size = "fewer n_components" if len(W) > 1 else "a number for n_components"
                 warn(
                     "documents set aside are no more probable than by the frequencies of words: "
-                    'take fewer n_components, more or longer documents, or refine="vi"'
+                    f'take {size}, more or longer documents, or refine="vi"'
                 )
         else:
             if kind == "likelihood" or (kind == "mean_variance" and is_lda):

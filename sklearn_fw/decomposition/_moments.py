@@ -13,7 +13,7 @@ from ._diagonalization import jacobi
 from ._rows import times, weighted_product
 
 DENSE_UP_TO = 200  # features: S is formed and decomposed at once
-FORMED_UP_TO = 4096  # the same where rows come in batches from elsewhere, and a pass is dear
+FORMED_UP_TO = 4096  # features: S is formed where rows come in batches, and a pass is dear
 LANCZOS_TOL = 1e-6
 EXTRA_COLUMNS, N_POWERS = 10, 6  # of the subspace iteration for batches of more features
 RANGE_OF_C0 = 0.02, 50.0
@@ -157,9 +157,8 @@ class LDAMoments(Moments):
                              optimize=True)  # fmt: skip
             return jacobi((cube + cube.transpose(1, 0, 2)) / 2.0, "orthogonal", 1e-3, None)[2]
 
-        limits = np.log(RANGE_OF_C0)
         # The function falls and rises again; far out it may be flat, so begin with a few points.
-        grid = np.linspace(*limits, 6)
+        grid = np.linspace(*np.log(RANGE_OF_C0), 6)
         best = int(np.argmin([off_diagonality(x) for x in grid]))
         inner, options = (grid[max(best - 1, 0)], grid[min(best + 1, 5)]), {"xatol": 0.05}
         found = minimize_scalar(off_diagonality, bounds=inner, method="bounded", options=options)
@@ -197,13 +196,13 @@ def placements(W, Y):
 def largest_eigenpairs(moments, n_components):
     """The K algebraically largest eigenvalues of S, descending, and eigenvectors as columns.
 
-    Rows in memory are multiplied with one vector at a time (Lanczos); for batches that have to be
-    loaded S is formed in one pass, or with many features found from a few passes.
+    Lanczos multiplies rows in memory with one vector at a time; of batches that have to be loaded S
+    is formed first, in one pass. With many features a few passes find the pairs.
     """
     size, streams = moments.n_features, moments.rows.load is not None
-    if size <= (FORMED_UP_TO if streams else DENSE_UP_TO) or 2 * n_components >= size:
+    if size <= DENSE_UP_TO or 2 * n_components >= size:
         values, vectors = np.linalg.eigh(moments.matrix())
-    elif streams:
+    elif streams and size > FORMED_UP_TO:
         width = min(size, n_components + EXTRA_COLUMNS)
         basis = np.random.RandomState(0).normal(size=(size, width))
         for _ in range(N_POWERS):
@@ -212,9 +211,9 @@ def largest_eigenpairs(moments, n_components):
         values, turn = np.linalg.eigh((small + small.T) / 2.0)
         vectors = basis @ turn
     else:
-        operator = LinearOperator((size, size), matvec=moments.apply, dtype=np.float64)
-        start = np.full(size, size**-0.5)
-        values, vectors = eigsh(operator, n_components, which="LA", v0=start, tol=LANCZOS_TOL)
+        S = LinearOperator((size, size), matvec=moments.apply, dtype=np.float64)
+        S, start = moments.matrix() if streams else S, np.full(size, size**-0.5)
+        values, vectors = eigsh(S, n_components, which="LA", v0=start, tol=LANCZOS_TOL)
     order = np.argsort(-values, kind="stable")[:n_components]
     return values[order], vectors[:, order]
 

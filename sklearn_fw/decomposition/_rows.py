@@ -8,6 +8,8 @@ import scipy.sparse as sp
 from .._core import check
 from .._core.blocks import is_collection, list_of_blocks
 
+FAR_LENGTHS = 10.0  # times the mean, from which on rows have no part in the noise
+
 
 class Rows:
     """Batches of rows with weights; a batch of several views is a tuple, as is ``n_features``.
@@ -78,7 +80,11 @@ class Rows:
 
 
 class ShuffledRows(Rows):
-    """Entries of each column in random rows of their batch, where they keep the weight they had."""
+    """Entries of each column in random rows of their batch, where they keep the weight they had.
+
+    Rows far longer than the mean of the batch are left out: two of their entries that meet would
+    be more than the noise of all others.
+    """
 
     def __init__(self, rows, seed):
         super().__init__(rows.batches, None, rows.n_features, self._shuffled)
@@ -86,6 +92,8 @@ class ShuffledRows(Rows):
 
     def _shuffled(self, batch, i):
         X, weight = self.rows._loaded(batch, i)
+        lengths = X.sum(axis=1)
+        weight = np.where(len(lengths) * lengths > FAR_LENGTHS * lengths.sum(), 0.0, weight)
         self.means[i] = mean = weight.mean() if len(weight) else 1.0
         factors = np.sqrt(weight / mean) if mean > 0.0 else weight
         rng = np.random.RandomState((self.seed + i) % 2**32)

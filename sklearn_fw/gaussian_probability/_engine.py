@@ -17,6 +17,7 @@ from .._kernels.moments.gaussian import all_interval_moments, propagate_boxes
 MEMORY = 5  # points that the extrapolation knows
 NEAR = 0.3  # standard deviations of change, from which on sweeps are extrapolated
 WORSE = 3.0  # times the best change so far, from which on the memory is dropped
+LEFT = 1.0 + 1e-6  # of a variance, at most; more is left where the factorization broke down
 SLIGHT = 1e-6  # precision of a site in that of its prior, below which differences lose digits
 
 
@@ -46,7 +47,9 @@ class Marginals:
         else:
             self.inverse = np.linalg.inv(np.linalg.cholesky(inner))
         self.left = np.einsum("...ij,...ij->...i", self.inverse.mT, self.inverse.mT)
-        self.half_log_det = -np.log(np.diagonal(self.inverse, axis1=-2, axis2=-1)).sum(axis=-1)
+        with np.errstate(divide="ignore", invalid="ignore"):  # where rounding left no inverse
+            logs = np.log(np.diagonal(self.inverse, axis1=-2, axis2=-1))
+        self.half_log_det = -logs.sum(axis=-1)
         self.weights = self._weights(G, h, tau, nu)  # nu - tau mean
         precise = tau * np.diag(G) > 1.0
         by_site = (nu - self.weights) / np.where(precise, tau, 1.0)
@@ -65,10 +68,8 @@ class Marginals:
         slight = tau * np.diag(G) < SLIGHT
         var = np.where(slight, np.diag(G), (1.0 - self.left) / np.where(slight, 1.0, tau))
         some = slight.reshape(-1, len(G)).any(axis=0)
-        if np.any(some):
-            columns = self.root[..., None] * G[:, some]
-            lost = np.sum((self.inverse @ columns) ** 2, axis=-2)
-            var[..., some] -= np.where(slight[..., some], lost, 0.0)
+        lost = np.sum((self.inverse @ (self.root[..., None] * G[:, some])) ** 2, axis=-2)
+        var[..., some] -= np.where(slight[..., some], lost, 0.0)
         return np.maximum(var, 1e-300)
 
     def precision(self):
@@ -198,7 +199,9 @@ def log_evidence(G, weights, half_log_det, low, high, shift, var, tau, fraction=
 
 
 def _fixed_point(G, h, lower, upper, fraction, start, *, damping=1.0, tol=1e-5, max_iter=500):
-    """(origin, tau, nu about it, sweeps, whether they settled); None where the box has no mass.
+    """(origin, tau, nu about it, sweeps, whether they settled), and the `Propagation` of these.
+
+    Both are None where the box has no mass.
 
     The origin is the point of the box that is nearest to h: so tails keep their digits.
     """
@@ -218,17 +221,23 @@ def _fixed_point(G, h, lower, upper, fraction, start, *, damping=1.0, tol=1e-5, 
             found = tau[0], nu[0], int(n_iter[0]), float(change[0])
         tau, nu, n_iter, change = found
         if np.isnan(change):
-            return None
+            return None, None
         if change >= 0.0:
             break
         damping *= 0.8
-    return origin, tau, nu, n_iter, bool(0.0 <= change <= tol)
+    found = origin, tau, nu, n_iter, bool(0.0 <= change <= tol)
+    return found, _propagation(G, h, *box[2:4], fraction, found)
 
 
 def _propagation(G, h, low, high, fraction, found):
-    """Log Z, moments and cavities of what `_fixed_point` found; the box is about its origin."""
+    """Log Z, moments and cavities of what `_fixed_point` found; the box is about its origin.
+
+    None where sites diverge along dependent variables until the prior is lost in rounding.
+    """
     origin, tau, nu, n_iter, converged = found
     now = Marginals(G, h - origin, tau, nu)
+    if not (np.isfinite(now.half_log_det) and np.all(now.left < LEFT)):
+        return None
     mean = now.mean + origin
     shift, cavity_var = now.cavities(fraction)
     log_z, masses = log_evidence(
@@ -264,8 +273,6 @@ class OpenPart(NamedTuple):
             return []
         sd = np.sqrt(np.diag(self.G))
         linked = np.abs(self.G) > EQUAL * sd * sd[:, None]
-        if np.all(linked[0]):
-            return [self]
         _, labels = connected_components(linked, directed=False)
         labels[np.bincount(labels)[labels] == 1] = -1
         found = []
@@ -274,6 +281,13 @@ class OpenPart(NamedTuple):
             sites = replace(self.sites, **{name: getattr(self.sites, name)[r] for name in DRAWN})
             found.append(OpenPart(self.G[np.ix_(r, r)], *(a[r] for a in self[1:4]), sites))
         return found
+
+
+def independent_root(cov):
+    """Cholesky root; None where a variable is a combination of others."""
+    root, failed = dpotrf(cov, lower=1)
+    independent = not failed and np.all(np.diag(root) ** 2 > DEPENDENT * np.diag(cov))
+    return root if independent else None
 
 
 def is_narrow(G, lower, upper):
@@ -300,18 +314,15 @@ def propagate(G, h, lower, upper, *, fraction=None, start=None, **options):
         if sites is None or np.all(strain <= STRAIN):
             return sites
         narrow[narrow] = strain <= STRAIN
-    found = _fixed_point(*box, fraction, start, **options)
-    if found is None:
-        return None
-    return _propagation(G, h, lower - found[0], upper - found[0], fraction, found)
+    return _fixed_point(*box, fraction, start, **options)[1]
 
 
 def _given_middles(G, h, lower, upper, narrow):
     """The others given narrow variables in the middles of their intervals; None if dependent."""
     rest = ~narrow
     inner, outer = G[np.ix_(narrow, narrow)], G[np.ix_(rest, rest)]
-    factor, failed = dpotrf(inner, lower=1)
-    if failed or np.any(np.diag(factor) ** 2 <= DEPENDENT * np.diag(inner)):
+    factor = independent_root(inner)
+    if factor is None:
         return None
     middle = lower[narrow] + 0.5 * (upper - lower)[narrow]
     ends = solve_triangular(factor, middle - h[narrow], lower=True)
@@ -332,18 +343,18 @@ def _with_narrow(G, h, lower, upper, fraction, narrow, part, start, options):
     origin, tau, nu = np.zeros((3, len(h)))
     if np.any(rest):
         first = None if start is None else (start[0][rest], start[1][rest])
-        found = _fixed_point(*part[:4], fraction[rest], first, **options)
-        if found is None:
+        found, inner = _fixed_point(*part[:4], fraction[rest], first, **options)
+        if inner is None:
             return None, None
         origin[rest], tau[rest], nu[rest], n_iter, converged = found
-        ends = part.lower - found[0], part.upper - found[0]
-        inner = _propagation(part.G, part.h, *ends, fraction[rest], found)
         part, log_z = part._replace(sites=inner), inner.log_z
     used = np.maximum(width, POINT * np.sqrt(np.diag(G)[narrow]))
     origin[narrow], tau[narrow] = lower[narrow] + 0.5 * width, 12.0 / used**2
     low, high = lower - origin, upper - origin
     low[narrow], high[narrow] = -0.5 * used, 0.5 * used
     sites = _propagation(G, h, low, high, fraction, (origin, tau, nu, n_iter, converged))
+    if sites is None:
+        return None, None
     masses = np.log(np.where(width > 0.0, width, 1.0) / used)  # of known values the density counts
     sites.log_masses[narrow] += masses
     sites.log_z += float(np.sum(masses))

@@ -104,14 +104,15 @@ def minimal_polyhedron(constraints, lower, upper):
     active = np.isfinite(lower) | np.isfinite(upper)
     norms = np.linalg.norm(A, axis=1)
     empty = active & (norms == 0.0)
-    if np.any((lower[empty] >= 0.0) | (upper[empty] <= 0.0)):
-        raise ValueError("constraints has a row of zeros that its bounds exclude: empty region")
+    excluded = np.any((lower[empty] >= 0.0) | (upper[empty] <= 0.0))
     active &= norms > 0.0
-    _check_inside(A, lower, upper, active)
+    if excluded or not has_inside(A[active], lower[active], upper[active]):
+        raise ValueError("lower and upper leave an empty region: widen the bounds of constraints")
     for j in np.flatnonzero(active):
         others = active.copy()
         others[j] = False
-        least, most = (_reach(A, lower, upper, others, A[j], sign) for sign in (1.0, -1.0))
+        rest = A[others], lower[others], upper[others]
+        least, most = (_reach(*rest, A[j], sign) for sign in (1.0, -1.0))
         slack = 1e-9 * norms[j]
         if least >= lower[j] - slack and most <= upper[j] + slack:
             active[j] = False
@@ -120,15 +121,14 @@ def minimal_polyhedron(constraints, lower, upper):
     return A[active], lower[active], upper[active], active
 
 
-def _rows(A, lower, upper, active):
-    low, high = active & np.isfinite(lower), active & np.isfinite(upper)
+def _rows(A, lower, upper):
+    low, high = np.isfinite(lower), np.isfinite(upper)
     return np.vstack([A[high], -A[low]]), np.r_[upper[high], -lower[low]]
 
 
-def _check_inside(A, lower, upper, active):
-    M, b = _rows(A, lower, upper, active)
-    if not len(b):
-        return
+def has_inside(A, lower, upper):
+    """Whether a ball fits into lower < A x < upper."""
+    M, b = _rows(A, lower, upper)
     sizes = np.linalg.norm(M, axis=1)
     scale = sizes + np.abs(b)
     M, b, sizes = M / scale[:, None], b / scale, sizes / scale
@@ -137,14 +137,10 @@ def _check_inside(A, lower, upper, active):
         np.r_[np.zeros(n), -1.0], np.column_stack([M, sizes]), b,
         bounds=[(None, None)] * n + [(None, 1.0)],
     )  # fmt: skip
-    if answer.status != 0 or answer.x[-1] <= 1e-12:
-        raise ValueError("lower and upper leave an empty region: widen the bounds of constraints")
+    return answer.status == 0 and answer.x[-1] > 1e-12
 
 
-def _reach(A, lower, upper, active, direction, sign):
+def _reach(A, lower, upper, direction, sign):
     """Least value of ``direction`` (sign 1) or largest (sign -1) in the region."""
-    M, b = _rows(A, lower, upper, active)
-    if not len(b):
-        return -sign * np.inf
-    answer = linprog(sign * direction, M, b, bounds=(None, None))
+    answer = linprog(sign * direction, *_rows(A, lower, upper), bounds=(None, None))
     return sign * answer.fun if answer.status == 0 else -sign * np.inf

@@ -10,15 +10,8 @@ from .._core import check
 from .._core.warnings import warn
 from .._kernels.moments.gaussian import propagate_boxes
 from . import _engine as engine
+from . import _polyhedra as polyhedra
 from ._exact import exact_log_probability
-from ._polyhedra import (
-    check_bounds,
-    check_constraints,
-    check_covariance,
-    check_order,
-    check_vector,
-    minimal_polyhedron,
-)
 from ._sampling import SECONDS, refine
 
 
@@ -91,6 +84,8 @@ class GaussianProbabilityResult:
         return float(np.exp(self.log_prob))
 
 
+EMPTY = GaussianProbabilityResult(-np.inf, 0.0, "exact", log_prob_ep=-np.inf)
+ROUNDING = 1e-15  # of the eigenvalues of correlations, per row
 TINY = 1e-300  # smallest damping and power
 METHODS = {"auto", "ep", "exact", "genz", "sampled"}
 DEEP = -1e14  # log probability of one row beyond which expectation propagation has no digits
@@ -147,7 +142,8 @@ def log_gaussian_probability(
     -----
     ConvergenceWarning
         Where the sites did not come to rest, have no fixed point with ``power``, or lose all
-        digits beyond 1e7 standard deviations: ``log_prob_ep`` is NaN then.
+        digits beyond 1e7 standard deviations: ``log_prob_ep`` is NaN then. Where they break down on
+        a thin region of dependent rows that is not empty: ``log_prob`` is NaN too.
 
     Notes
     -----
@@ -186,20 +182,21 @@ def log_gaussian_probability(
     }
     draws = None if n_draws is None else check.integer(n_draws, "n_draws", 16)
     random_state = check.random_state(random_state)
-    cov = check_covariance(cov)
+    cov = polyhedra.check_covariance(cov)
     n = len(cov)
-    mean = check_vector(0.0 if mean is None else mean, "mean", n)
-    A = None if constraints is None else check_constraints(constraints, n)
-    lower, upper = check_bounds(lower, upper, n if A is None else len(A))
+    mean = polyhedra.check_vector(0.0 if mean is None else mean, "mean", n)
+    A = None if constraints is None else polyhedra.check_constraints(constraints, n)
+    lower, upper = polyhedra.check_bounds(lower, upper, n if A is None else len(A))
     if check.flag(minimal, "minimal"):
-        A, lower, upper, _ = minimal_polyhedron(np.eye(n) if A is None else A, lower, upper)
+        rows = np.eye(n) if A is None else A
+        A, lower, upper, _ = polyhedra.minimal_polyhedron(rows, lower, upper)
     if isinstance(power, str):
         check.choice(power, "power", {"gram"}, "a number")
     else:
         power = check.between(power, "power", TINY, 1.0)
     region = _Region(lower, upper, mean, cov, A, power)
     if not region.is_possible:
-        return GaussianProbabilityResult(-np.inf, 0.0, "exact")
+        return EMPTY
     if not len(region.kept):
         return region.result(0.0, 0.0, "genz" if method == "genz" else "exact", None)
     if method == "genz":
@@ -236,7 +233,8 @@ class _Region:
         ceiling = self._ceiling()
         sites = self._sites(ceiling, options)
         if sites is None:
-            return GaussianProbabilityResult(-np.inf, np.nan, "ep", log_prob_ep=-np.inf)
+            unknown = GaussianProbabilityResult(np.nan, np.nan, "ep", converged=False)
+            return EMPTY if self._is_empty("broke down") else unknown
         left = sites.open_part or engine.OpenPart(self.G, self.h, self.lower, self.upper, sites)
         log_prob, error, kind = left.constant, left.error, "exact"
         blocks = left.blocks()
@@ -252,11 +250,30 @@ class _Region:
             if found is None:
                 found, kind = refine(*block[:5], rng=rng, n_draws=draws, seconds=seconds), "sampled"
             log_prob, error = log_prob + found[0], error + found[1]
+        if not np.isfinite(error) and self._is_empty("is left alone: no draw is inside"):
+            return EMPTY
         log_prob = min(log_prob, ceiling)
         if method == "ep" and not np.isnan(sites.log_z):
             value = min(sites.log_z, ceiling)
             return self.result(value, error + abs(log_prob - value), "ep", sites)
         return self.result(log_prob, error, kind, sites)
+
+    def _is_empty(self, what):
+        """Whether dependent rows exclude each other; warn of ``what`` happened where they do not.
+
+        The linear program is over standard normal variables, as many as rows are independent.
+        """
+        sd = np.sqrt(np.diag(self.G))
+        values, vectors = np.linalg.eigh(_cosines(self.G))
+        used = values > ROUNDING * len(values)
+        root = vectors[:, used] * np.sqrt(values[used])
+        if not polyhedra.has_inside(root, (self.lower - self.h) / sd, (self.upper - self.h) / sd):
+            return True
+        _warn(
+            f"{what} on a region that is not empty, of {len(sd)} bounded rows with rank "
+            f"{root.shape[1]}: take method='genz', or widen the bounds"
+        )
+        return False
 
     def _ceiling(self):
         """The log probability of the least probable row, which that of all cannot exceed."""
@@ -378,7 +395,7 @@ def log_box_probabilities(lower, upper, mean=None, cov=None, *, tol=1e-5, max_it
     [-0.7634, -1.4794]
     """
     tol, max_iter = check.positive(tol, "tol"), check.integer(max_iter, "max_iter", 1)
-    cov = check_covariance(cov)
+    cov = polyhedra.check_covariance(cov)
     n = len(cov)
     if not np.linalg.eigvalsh(cov)[0] > max(1e-12 * np.abs(cov).max(), 1e-100):
         raise ValueError("cov must be positive definite here: add a small multiple of the identity")
@@ -394,11 +411,9 @@ def log_box_probabilities(lower, upper, mean=None, cov=None, *, tol=1e-5, max_it
     n_moving = 0
     for i in np.flatnonzero(~settled):  # with damping, and narrow sides apart
         sites = engine.propagate(cov, mean[i], lower[i], upper[i], tol=tol, max_iter=max_iter)
-        if sites is None:
-            log_prob[i], gradient[i] = -np.inf, np.nan
-            continue
-        log_prob[i], gradient[i] = sites.log_z, sites.weights
-        n_moving += not sites.converged
+        found = (sites.log_z, sites.weights) if sites else (-np.inf, np.nan)
+        log_prob[i], gradient[i] = found
+        n_moving += bool(sites) and not sites.converged
     if n_moving:
         _warn(
             f"did not converge on {n_moving} of {len(mean)} boxes: raise max_iter, or compute "
@@ -410,14 +425,15 @@ def log_box_probabilities(lower, upper, mean=None, cov=None, *, tol=1e-5, max_it
 def _check_boxes(lower, upper, mean, n):
     arrays = {"lower": lower, "upper": upper, "mean": mean}
     arrays = {k: check.numbers(values, k, finite=k == "mean") for k, values in arrays.items()}
-    n_boxes = max(len(values) if values.ndim == 2 else 1 for values in arrays.values())
+    several = (len(a) for a in arrays.values() if a.ndim == 2 and len(a) != 1)
+    n_boxes = max(several, default=1)
     for name, values in arrays.items():
         if values.shape not in ((), (n,), (1, n), (n_boxes, n)):
             raise ValueError(f"{name} needs shape ({n_boxes}, {n}) or ({n},), got {values.shape}")
     lower, upper, mean = (
         np.ascontiguousarray(np.broadcast_to(a, (n_boxes, n))) for a in arrays.values()
     )
-    check_order(lower, upper)
+    polyhedra.check_order(lower, upper)
     return lower, upper, mean
 
 

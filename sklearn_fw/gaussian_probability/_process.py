@@ -28,19 +28,18 @@ def latent_posterior(K, observed, tol, max_iter, start=None):
     return propagate(G, h, observed.lower, observed.upper, **options)
 
 
-def sign_bounds(signs):
-    return np.where(signs > 0.0, 0.0, -np.inf), np.where(signs > 0.0, np.inf, 0.0)
+def sign_intervals(signs, noise):
+    return Intervals(np.where(signs > 0.0, 0.0, -np.inf), np.where(signs > 0.0, np.inf, 0.0), noise)
 
 
 def standardized(mean, var, noise):
-    scale = np.sqrt(noise**2 + var)
-    return mean / np.where(scale > 0.0, scale, 1e-300)
+    return mean / np.maximum(np.sqrt(noise**2 + var), 1e-300)
 
 
 def positive_probability(mean, var, noise):
-    """Two columns: of a negative and of a positive sign."""
+    """Of a negative and of a positive sign, along a last axis."""
     positive = ndtr(standardized(mean, var, noise))
-    return np.column_stack([1.0 - positive, positive])
+    return np.stack([1.0 - positive, positive], axis=-1)
 
 
 def warn_unless_settled(posteriors, tol, max_iter):
@@ -159,9 +158,8 @@ class IntervalProcess(Estimator):
             posterior = self._posterior(K, now, state["sites"], TOL)
             state["sites"] = posterior.tau, posterior.nu
             gradient = np.r_[gradient_of(posterior), now.gradient(posterior)]
-            penalty, slope = 0.0, 0.0
-            if by_column:
-                penalty, slope = _penalty(theta - start, n, searched.learns_noise)
+            moves = theta - start
+            penalty, slope = _penalty(moves, n, searched.learns_noise) if by_column else (0.0, 0.0)
             return penalty - posterior.log_z, slope - gradient
 
         theta = start = np.r_[kernel.theta, observed.theta]

@@ -6,7 +6,7 @@ from scipy.special import logsumexp
 from scipy.stats import qmc
 
 from .._kernels.moments.gaussian import weigh_draws
-from ._engine import log_factors
+from ._engine import DEPENDENT, independent_root, log_factors
 
 SHIFTS = 16  # independent copies of the point set, of which the spread is the error
 # 99 % of Student's t with SHIFTS - 1 degrees of freedom is 2.95: the rest is for stopping early.
@@ -20,7 +20,6 @@ POWERS = (0.0, 0.5, 1.0)  # of the sites that the draw knows
 OPEN = 3.0  # standard deviations, from which on an interval counts as open to one side
 SECONDS = 0.2  # of work on a slow core, half of that on a usual one, by the counts of `_count`
 SHARPEST = 1e4  # precision of a site in that of its prior, in a draw
-DEPENDENT = 1e-10  # share of a variance below which a coordinate is a combination of others
 RAMP = 0.05  # length of each end of a coordinate where points lie closer than in the middle
 STRETCHED = 6  # coordinates with such ends, from the first that is drawn
 DIGITS = 2e-9  # of the quantiles of draws
@@ -57,8 +56,8 @@ def refine(G, h, lower, upper, sites, *, rng, seconds=SECONDS, n_draws=None):
 def _count(p, seconds):
     setup, each = 4e-9 * p**3, 0.2e-6 * p + 0.5e-9 * p * p
     n = (seconds - setup) / each / SHIFTS
-    n = max(n - (len(POWERS) - 1) * PILOT, n / 1.5, FEWEST)  # two pilots of three are lost
-    n = min(n, MOST)
+    # Two pilots of three are lost.
+    n = min(max(n - (len(POWERS) - 1) * PILOT, n / 1.5, FEWEST), MOST)
     power = 2 ** int(np.log2(n))
     return power + power // 2 if n >= 1.5 * power else power
 
@@ -148,12 +147,9 @@ def _order(sites, lower, upper):
 
 def _semidefinite_root(cov):
     """Lower triangular L with L L' = cov, with columns of zeros where cov has no rank left."""
-    try:
-        root = np.linalg.cholesky(cov)
-        if np.min(np.diag(root) ** 2 / np.diag(cov)) > DEPENDENT:
-            return root
-    except np.linalg.LinAlgError:
-        pass
+    root = independent_root(cov)
+    if root is not None:
+        return root
     p = len(cov)
     root = np.zeros((p, p))
     for k in range(p):

@@ -59,9 +59,10 @@ def example_difficulty(
         without probabilities), for regressors of the absolute residual in robust standard
         deviations; ``reference`` (n_samples,), sorted draws of the binomial fraction of equally
         hard rows; ``dispersion``, the variance of the error rates over that of the binomial;
-        ``p_value`` of such a dispersion by chance; ``n_epochs`` and ``method``. "leave_one_out"
-        adds ``residual`` (n_samples,), each target minus its prediction without the row, and
-        ``leverage`` (n_samples,), derivatives of the predictions by their own targets.
+        ``p_value`` of such a dispersion by chance; ``n_epochs`` and ``method``. With
+        "leave_one_out" also ``residual`` (n_samples,), each target minus its prediction without the
+        row, and ``leverage`` (n_samples,), derivatives of the predictions by their own targets;
+        None with other methods.
 
     Warns
     -----
@@ -105,8 +106,7 @@ def example_difficulty(
     if left_out is not None:
         residual, leverage = left_out
         graded = models.graded(residual * np.sqrt(1.0 - leverage))  # of equal variance
-        found = _summary(problem, [graded], "leave_one_out", None, rng)
-        return Bunch(**found, residual=residual, leverage=leverage)
+        return _summary(problem, [graded], "leave_one_out", None, rng, residual, leverage)
     early = method == "early"
     if method == "auto":
         early = models.has_epochs(estimator) and bool(models.random_states(estimator))
@@ -140,7 +140,7 @@ def _left_out(problem, method, rng):
     return found
 
 
-def _summary(problem, parts, method, n_epochs, rng):
+def _summary(problem, parts, method, n_epochs, rng, residual=None, leverage=None):
     wrong, scores = np.moveaxis(np.array(parts, dtype=np.float64), 1, 0)
     rate = wrong.mean(axis=0)
     m, n, p = len(wrong), rate.size, float(rate.mean())
@@ -156,7 +156,7 @@ def _summary(problem, parts, method, n_epochs, rng):
         error_rate=rate, score=scores.mean(axis=0),
         reference=np.sort(rng.binomial(m, p, size=n) / m), dispersion=dispersion,
         p_value=float(chi2.sf(n * dispersion, n - 1)), n_epochs=n_epochs,
-        method=method,
+        method=method, residual=residual, leverage=leverage,
     )  # fmt: skip
 
 

@@ -47,17 +47,20 @@ ACCURACY, ITERATIONS, SECONDS = 1e-3, 100, 0.5
 MOST_ITERATIONS = 1000
 
 
-def automatic_strength(problem, targets):
-    """Strength of the penalty in the sum form for ``alpha="auto"``, which all targets share.
+def automatic_strength(problems, targets):
+    """Strengths of the penalty in the sum form for ``alpha="auto"``.
 
-    A ridge minimizes the generalized cross-validation error of the squared loss (Golub, Heath and
-    Wahba 1979) over all targets, each in the unit of its variance, or takes the sum of the column
-    variances where columns are too many. Other penalties minimize the loss of held-out folds along
-    a path. ``problem`` has the penalty of strength 1; ``targets`` (n_targets, n_samples).
+    That of a ridge minimizes the generalized cross-validation error of the squared loss (Golub,
+    Heath and Wahba 1979) over all targets, each in the unit of its variance, or is the sum of the
+    column variances where columns are too many. That of other penalties minimizes the loss of
+    held-out folds along a path, for each target, as it has the unit of the target.
+    ``problems`` have the penalty of strength 1; ``targets`` (n_targets, n_samples).
     """
+    problem = problems[0]
     penalty, default = problem.penalty, ALPHA * problem.total_weight
     if not sums.is_ridge(penalty):
-        return (strength_by_folds(problem, targets) if has_strength(penalty) else None) or default
+        found = [has_strength(penalty) and strength_by_folds(own, [own.y]) for own in problems]
+        return np.array([strength or default for strength in found])
     if penalty.l2 == 0.0:
         return default
     few = problem.n_columns <= (SPARSE if sp.issparse(problem.X) else DENSE)
@@ -75,9 +78,8 @@ def of_loss(loss, penalty, strength):
 
 def in_unlike_units(problem):
     """Whether columns of a dense table have scales that one ridge does not suit."""
-    if sp.issparse(problem.X) or not sums.is_ridge(problem.penalty):
-        return False
-    return unlike(_variances(problem))
+    is_table = not sp.issparse(problem.X) and sums.is_ridge(problem.penalty)
+    return is_table and unlike(_variances(problem))
 
 
 def unlike(variances):
@@ -101,16 +103,13 @@ class Moments(NamedTuple):
 
     @classmethod
     def of(cls, problem, targets):
-        weight, center = problem.weights, problem.fit_intercept
-        wholes, alongs = [], []
-        for y in targets:
-            residual = y - (weight @ y / problem.total_weight if center else 0.0)
-            whole, along = moments_of_target(problem, residual, problem.column_means)
-            wholes.append(whole)
-            alongs.append(along)
+        weight, center, means = problem.weights, problem.fit_intercept, problem.column_means
+        centers = [center * (weight @ y) / problem.total_weight for y in targets]
+        pairs = zip(targets, centers, strict=True)
+        found = [moments_of_target(problem, y - own, means) for y, own in pairs]
         return cls(
-            sums.weighted_products(problem, weight)[0], problem.column_means, problem.total_weight,
-            independent_rows(problem, targets), center, wholes, alongs,
+            sums.weighted_products(problem, weight)[0], means, problem.total_weight,
+            independent_rows(problem, targets), center, *zip(*found, strict=True),
         )  # fmt: skip
 
 
@@ -195,12 +194,16 @@ def independent_rows(problem, targets):
     return np.unique(copy[~varies]).size + max(float(alone.sum()), alone.size)
 
 
+def _short_parts(problem):
+    n_entries = problem.X.nnz if sp.issparse(problem.X) else problem.X.size
+    return problem._parts(1 + PART * problem.n_rows // (1 + n_entries))
+
+
 def row_keys(problem):
     rng = np.random.default_rng(0)
     factors = rng.integers(2**64, size=problem.n_columns, dtype=np.uint64) | np.uint64(1)
     keys = np.empty(problem.n_rows, dtype=np.uint64)
-    n_entries = problem.X.nnz if sp.issparse(problem.X) else problem.X.size
-    for part in problem._parts(1 + PART * problem.n_rows // (1 + n_entries)):
+    for part in _short_parts(problem):
         X = problem.X[part]
         bits = (X.data if sp.issparse(X) else X).astype(np.float64).view(np.uint64)
         bits = bits ^ (bits >> np.uint64(29))
@@ -211,11 +214,13 @@ def row_keys(problem):
 
 
 def _variances(problem):
-    squares = sums.sums_of_squares(problem.X, problem.weights) / problem.total_weight
-    if problem.centers:
-        means = np.square(problem.column_means)
-        squares = np.where(squares > (1.0 + CONSTANT) * means, squares - means, 0.0)
-    return squares
+    X, weights, means = problem.X, problem.weights, problem.column_means
+    if not problem.centers:
+        return sums.sums_of_squares(X, weights) / problem.total_weight
+    parts = _short_parts(problem)
+    squares = sum(sums.sums_of_squares(X[part] - means, weights[part]) for part in parts)
+    variances = squares / problem.total_weight
+    return np.where(variances > np.square(CONSTANT * means), variances, 0.0)
 
 
 # ---- other penalties -----------------------------------------------------------------------------
@@ -257,9 +262,10 @@ def of_entries(total_weight, counts):
 def strength_along(problems, splits, scales, solver):
     """The same by ``splits``: a problem, its rows to fit and those held out, made where needed."""
     strongest, first = [zero_strength(problem) for problem in problems], problems[0]
-    if None in strongest or max(strongest) == 0.0 or first.active.size < 2 * FOLDS:
-        return None
     scales = np.sqrt(scales[scales > 0.0])
+    has_path = None not in strongest and max(strongest) > 0.0 and scales.size
+    if not has_path or first.active.size < 2 * FOLDS:
+        return None
     # From where on all columns may be in, and a ridge does not shrink them.
     weakest = max(strongest) * scales.min() / scales.max()
     ridge, total_weight = first.penalty.strong_convexity, first.total_weight

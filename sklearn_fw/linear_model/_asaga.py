@@ -18,9 +18,9 @@ from ..losses import LogLoss, MultinomialLogLoss, resolve_loss
 from ..optim import Asaga, FiniteSum, Newton, NewtonCG, Seen, Start, is_ridge
 from ..optim._incremental import _minimize_saga as incremental
 from ..penalties import resolve_penalty
-from ._alpha import ALPHA, automatic_strength, in_unlike_units
+from ._alpha import automatic_strength, in_unlike_units
 from ._collections import Collected, Columns, Plan, problems_of
-from ._linear import LinearClassifier, LinearRegressor, Units, only
+from ._linear import LinearClassifier, LinearRegressor, Units, only, shared
 from ._path import PathModel, has_strength, param_name, zero_strength
 
 # Strengths 1 / C or alpha where none makes all coefficients zero, strongest first.
@@ -508,8 +508,8 @@ class AsagaRegressor(LinearRegressor, AsagaModel):
         Weight of the penalty, not negative. For a ridge "auto" minimizes the generalized
         cross-validation error of the squared loss [1]_, or is the sum of the variances of the
         columns divided by n where these are too many for "newton". For other penalties it minimizes
-        the held-out loss of five folds along a path, of one from a million entries of X on. Copied
-        rows count as one row and stay in one fold.
+        the held-out loss of five folds along a path, of one from a million entries of X on, for
+        each target. Copied rows count as one row and stay in one fold.
     l1_ratio : float, default=0.0
         Fraction of the l1 norm in the elastic net, in [0, 1].
     penalty : "elasticnet", None or Penalty, default="elasticnet"
@@ -543,8 +543,9 @@ class AsagaRegressor(LinearRegressor, AsagaModel):
         Weights, in the dtype of X; sparse, with a row per target, after `sparsify`.
     intercept_ : float or ndarray of shape (n_targets,)
         Intercepts.
-    alpha_ : float
-        Weight of the penalty that was used, for columns divided by ``scale_``.
+    alpha_ : float or ndarray of shape (n_targets,)
+        Weight of the penalty that was used, for columns divided by ``scale_``; several where they
+        differ.
     scale_ : ndarray of shape (n_features,) or None
         Divisors of the columns; None where they were not scaled.
     n_features_in_, feature_names_in_ : int, ndarray of shape (n_features,)
@@ -603,26 +604,29 @@ class AsagaRegressor(LinearRegressor, AsagaModel):
             self._losses = self._losses_of(Units.centers_and_spreads(targets, weight)[1])
             standardizes = self.standardize
             if isinstance(standardizes, str):
-                standardizes = isinstance(self.alpha, str) and in_unlike_units(
-                    self._problem(X, targets[0], weight, self._losses[0], 1.0)
-                )
+                unit = self._problem(X, targets[0], weight, self._losses[0], 1.0)
+                standardizes = isinstance(self.alpha, str) and in_unlike_units(unit)
             zeros = np.zeros(len(targets))
             self._units = Units.of(X, weight, zeros, self.fit_intercept, standardizes)
             self.scale_ = self._units.scale
         X = self._units.rows(X)
+        units = self._variants(X, targets, weight, self._losses, 1.0)
         if not isinstance(self.alpha, str):
             strength = float(self.alpha) * total_weight
         elif stream is not None:  # parts of a table keep the strength of the first
             strength = stream.strength
         else:
-            unit = self._problem(X, targets[0], weight, self._losses[0], 1.0)
-            strength = automatic_strength(unit, targets)
-        self.alpha_ = strength / total_weight
-        return self._variants(X, targets, weight, self._losses, strength)
+            strength = automatic_strength(units, targets)
+        return self._at(units, strength, total_weight)
+
+    def _at(self, units, strength, total_weight):
+        """Problems whose penalty has strength 1 with the strengths of all, or of each of them."""
+        strengths = np.broadcast_to(strength, len(units)).astype(float)
+        self.alpha_ = shared(strengths / total_weight)
+        return [u.variant(penalty=u.penalty.scaled(own)) for u, own in zip(units, strengths)]
 
     def _losses_of(self, spreads):
-        options = {"task": "regression", "smooth": True}
-        return [resolve_loss(self.loss, **options, spread=spread) for spread in spreads]
+        return [resolve_loss(self.loss, "regression", smooth=True, spread=own) for own in spreads]
 
     def _problems_of_collection(self, X, y, sample_weight):
         found = Collected.of(self, X, y, sample_weight, is_numeric=True)
@@ -632,9 +636,7 @@ class AsagaRegressor(LinearRegressor, AsagaModel):
         plan = self._plan(losses, 1.0)
         rows = found.rows(plan)
         is_auto, standardizes = isinstance(self.alpha, str), self.standardize
-        columns = None
-        if is_auto or standardizes is True:
-            columns = Columns(rows, facts, plan)
+        columns = Columns(rows, facts, plan) if is_auto or standardizes is True else None
         if isinstance(standardizes, str):
             standardizes = is_auto and columns.in_unlike_units
         self._units = Units(None, None, np.zeros(n_targets))
@@ -644,12 +646,9 @@ class AsagaRegressor(LinearRegressor, AsagaModel):
             rows = found.rows(plan)
             columns = Columns(rows, facts, plan)
         self.scale_ = self._units.scale
-        if is_auto:
-            self.alpha_ = columns.strength(n_targets, self.solver_) / facts.total_weight or ALPHA
-        else:
-            self.alpha_ = float(self.alpha)
-        penalty = plan.penalty.scaled(self.alpha_ * facts.total_weight)
-        return problems_of(rows, facts, plan._replace(penalty=penalty), n_targets)
+        units, total = problems_of(rows, facts, plan, n_targets), facts.total_weight
+        strength = columns.strength(units, self.solver_) if is_auto else float(self.alpha) * total
+        return self._at(units, strength, total)
 
     def _stacked(self, points):
         points = [self._units.back(coef, c, k) for k, (coef, c) in enumerate(points)]

@@ -15,7 +15,7 @@ from ..losses import Hinge, resolve_loss
 from ..optim import RunningAverage
 from ..optim._subgradient import RidgeProblem, RowSteps, SubgradientState, ask, resolve_step_size
 from ..projections import project_l1_ball
-from ._linear import LinearClassifier, LinearEstimator, LinearRegressor, Units, only
+from ._linear import LinearClassifier, LinearEstimator, LinearRegressor, Units, only, shared
 
 PROJECTIONS = {"l2_ball", "l1_ball", "box", "nonneg"}
 NAMES = (
@@ -205,8 +205,7 @@ class AveragedModel(LinearEstimator):
         self._set_points(self._points(stream, "last"), dtype)
         self.coef_last_, self.intercept_last_ = self.coef_, self.intercept_
         self._set_points(self._points(stream, "mean"), dtype)
-        alphas = np.array(stream.alphas)
-        self.alpha_ = float(alphas[0]) if np.all(alphas == alphas[0]) else alphas
+        self.alpha_ = shared(stream.alphas)
         self.t_, self._stream = stream.states[0].t, stream
         self.scale_ = stream.units.scale
 

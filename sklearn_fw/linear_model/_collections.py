@@ -10,6 +10,7 @@ from .._core import check
 from .._core.blocks import Block, delayed_blocks, note_columns
 from ..optim import ROWS, Facts, FiniteSum, PartedSum, PartSums, check_rows, is_ridge, make_parts
 from ._alpha import (
+    ALPHA,
     DENSE,
     FOLDS,
     SPARSE,
@@ -181,11 +182,22 @@ class Columns:
         center = None if self.is_sparse else self.means
         return Units.about(center, self.variances, np.zeros(n_targets))
 
-    def strength(self, n_problems, solver):
-        """Of the penalty; copies are found within blocks only."""
-        if is_ridge(self.plan.penalty):
-            return of_loss(self.plan.losses[0], self.plan.penalty, self._of_least_squares())
-        return self._by_held_out_rows(n_problems, solver) or 0.0
+    def strength(self, units, solver):
+        """Of the penalty, which is 1 in ``units``; copies are found within blocks only."""
+        plan, default = self.plan, ALPHA * self.facts.total_weight
+        if is_ridge(plan.penalty):
+            return of_loss(plan.losses[0], plan.penalty, self._of_least_squares()) or default
+        sides = [self.rows.chosen("held", is_out) for is_out in (False, True)]
+        facts = [self.facts._replace(total_weight=side.sum("weight")) for side in sides]
+        if not all(own.total_weight > 0.0 for own in facts):
+            return default
+        scales = self.variances
+        if self.is_sparse:
+            scales = scales * of_entries(self.facts.total_weight, self.rows.sum("counts"))
+        parts = (problems_of(*pair, plan, len(units)) for pair in zip(sides, facts))
+        splits = zip(units, *parts, strict=True)
+        found = [strength_along(split[:1], [split], scales, solver) for split in splits]
+        return np.array([strength or default for strength in found])
 
     def _of_least_squares(self):
         if not self.few:
@@ -196,18 +208,6 @@ class Columns:
         return ridge_of_least_error(
             Moments(self.matrix, self.means, total, n_rows, self.center, wholes, alongs)
         )
-
-    def _by_held_out_rows(self, n_problems, solver):
-        sides = [self.rows.chosen("held", is_out) for is_out in (False, True)]
-        facts = [self.facts._replace(total_weight=side.sum("weight")) for side in sides]
-        if not all(own.total_weight > 0.0 for own in facts):
-            return None
-        scales = self.variances
-        if self.is_sparse:
-            scales = scales * of_entries(self.facts.total_weight, self.rows.sum("counts"))
-        pairs = (self.rows, self.facts), *zip(sides, facts)
-        wholes, *parts = (problems_of(*pair, self.plan, n_problems) for pair in pairs)
-        return strength_along(wholes, zip(wholes, *parts), scales, solver)
 
 
 class Collected(NamedTuple):

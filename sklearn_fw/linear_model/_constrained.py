@@ -23,6 +23,8 @@ NAMES = (
     "log_loss", "squared_hinge", "smooth_hinge", "modified_huber", "squared_error", "huber",
     "squared_epsilon_insensitive",
 )  # fmt: skip
+# Share of a loss that is as good as zero, where zero coefficients have none.
+NOTHING = 1e-8
 # Sets of matrices, with a column per output.
 OF_MATRICES = {"nuclear", "spectrahedron"}
 # What tol="auto" is: steps towards matrices of rank one converge slowly.
@@ -91,14 +93,15 @@ class ConstrainedModel(PathModel):
         if isinstance(standardizes, str):
             searches = isinstance(self.radius, str) and not is_domain(self.domain)
             standardizes = searches and not sp.issparse(X)
-        zeros = np.zeros(len(targets))
-        self._units = Units.of(X, weight, zeros, bool(self.fit_intercept), standardizes)
+        targets = np.array(targets, np.float64)
+        centers, spreads = Units.centers_and_spreads(targets, weight)
+        centers *= bool(self.fit_intercept) and self._task == "regression"
+        self._units = Units.of(X, weight, centers, bool(self.fit_intercept), standardizes)
         self.scale_ = self._units.scale
         Z = self._units.rows(X)
-        targets = np.array(targets, np.float64)
+        targets -= centers[:, None]
         self._joint = self._is_joint(X.shape[1], len(targets))
         columns = map(np.ascontiguousarray, [targets.T] if self._joint else targets)
-        spreads = Units.centers_and_spreads(targets, weight)[1]
         options = {"task": self._task, "smooth": True, "names": NAMES}
         losses = [resolve_loss(self.loss, **options, spread=spread) for spread in spreads]
         return [
@@ -126,9 +129,11 @@ class ConstrainedModel(PathModel):
         return domain_of(self.domain, shape, radius)
 
     def _minimise(self, objective, radius, start, tol=None, max_iter=None):
-        zero = objective.value_at_zero
+        domain, zero = self._domain(objective, radius), objective.value_at_zero
+        if zero == 0.0:  # targets are constant
+            zero = NOTHING * objective(domain.lmo(-np.ones(objective.size)).to_array())[0]
         return minimize_frank_wolfe(
-            objective, self._domain(objective, radius), variant=self.variant,
+            objective, domain, variant=self.variant,
             step_size=self.step_size, start=start,
             verbose=max(0, self.verbose - (tol is not None)),  # candidates speak from 2 on
             tol=(self.tol_ if tol is None else tol) * zero,

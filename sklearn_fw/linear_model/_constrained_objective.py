@@ -12,8 +12,6 @@ score_lines = lazy("frank_wolfe.score_lines")
 
 # An intercept that is this many times as far as scores and targets is a step into the void.
 FAR = 1e3
-# Share of a mean loss that is rounding.
-NOTHING = 1e-12
 
 
 class MeanLoss(Composite):
@@ -39,9 +37,7 @@ class MeanLoss(Composite):
 
     @cached_property
     def value_at_zero(self):
-        """f(0), but for rounding: where it is zero, a small share of the loss without intercept."""
-        w = np.zeros(self.size)
-        return max(self(w)[0], NOTHING * self.value(w, np.zeros(self.n_outputs)))
+        return self(np.zeros(self.size))[0]
 
     def intercepts(self, w):
         return self._best(self.image(w).reshape(-1, self.n_outputs))

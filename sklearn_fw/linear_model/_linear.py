@@ -395,5 +395,11 @@ def signs(codes, n_classes):
     return [(2 * (codes == k) - 1).astype(np.float32) for k in positives]
 
 
+def shared(values):
+    """The value of all, or an array of them where they differ."""
+    values = np.asarray(values, np.float64)
+    return float(values[0]) if np.all(values == values[0]) else values
+
+
 def only(values):
     return values[0] if len(values) == 1 else np.array(values)

@@ -2,6 +2,7 @@
 
 import math
 import re
+from graphlib import CycleError, TopologicalSorter
 
 import numpy as np
 
@@ -187,9 +188,8 @@ class _Reader:
             if match is None:
                 line = self.text.count("\n", 0, at) + 1
                 raise damage(path, "a quotation mark or comment has no end", line=line)
-            quoted, mark, word = match.groups()
-            found = [text for text in (quoted, mark, word) if text is not None]
-            self.tokens += [(text, at, mark is not None) for text in found]
+            if kind := match.lastindex:  # quoted, mark or word; none for spaces and comments
+                self.tokens.append((match[kind], at, kind == 2))
             at = match.end()
         self.next = 0
         self.states, self.tables, self.n_entries = {}, {}, 0
@@ -213,9 +213,8 @@ class _Reader:
         return text
 
     def mark(self, wanted):
-        text, is_mark = self.token(repr(wanted))
-        if not is_mark or text != wanted:
-            self.fail(f"expected {wanted!r}, got {text!r:.60}")
+        if not self.take(wanted):
+            self.fail(f"expected {wanted!r}, got {self.token(repr(wanted))[0]!r:.60}")
 
     def take(self, wanted):
         """Whether the next token is this punctuation mark, which then counts as read."""
@@ -302,12 +301,9 @@ class _Reader:
             self.fail(f"{what} are on {len(scope)} variables, at most {uai.MOST_AXES} can be")
         shape = [len(self.states[variable]) for variable in scope]
         self.n_entries += math.prod(shape)
-        most = len(self.tokens) + FREE_ENTRIES
-        if self.n_entries > most:
-            self.fail(
-                f"{what} and those before have {self.n_entries:,} entries, at most {most:,} can be "
-                f"in a file of {len(self.tokens):,} words"
-            )
+        n_words = len(self.tokens)
+        if self.n_entries > n_words + FREE_ENTRIES:
+            self.fail(f"{what} make {self.n_entries:,} entries, too many for {n_words:,} words")
         table, default = np.full(shape, np.nan), np.full(shape[0], np.nan)
 
         def whole():
@@ -327,11 +323,10 @@ class _Reader:
             default[:] = self.numbers(what, len(table), f"a row of {what} must have")
 
         self.body({"table": whole, "(": row, "default": rest})
-        missing = np.isnan(table)
-        table = np.where(missing, default.reshape(-1, *[1] * (table.ndim - 1)), table)
-        if np.isnan(table).any():
-            place = np.argwhere(np.isnan(table))[0][1:]
-            states = [self.states[v][a] for v, a in zip(scope[1:], place)]
+        table = np.where(np.isnan(table), default.reshape(-1, *[1] * (table.ndim - 1)), table)
+        lacking = np.argwhere(np.isnan(table))
+        if len(lacking):
+            states = [self.states[v][a] for v, a in zip(scope[1:], lacking[0][1:])]
             self.fail(f"{what} lack those for ({', '.join(states)})")
         if not np.all(np.abs(table.sum(axis=0) - 1.0) <= ROUNDING):
             sums = table.sum(axis=0).ravel()
@@ -345,6 +340,10 @@ class _Reader:
         lacking = [variable for variable in self.states if variable not in self.tables]
         if lacking:
             self.fail(f"variable {lacking[0]!r} has no probabilities")
+        try:
+            TopologicalSorter({scope[0]: scope[1:] for scope, _ in self.tables.values()}).prepare()
+        except CycleError as error:
+            self.fail(f"parents must not form a cycle, got {' -> '.join(error.args[1]):.200}")
         with np.errstate(divide="ignore"):
             factors = [(scope, np.log(table)) for scope, table in self.tables.values()]
         names, states = list(self.states), list(self.states.values())

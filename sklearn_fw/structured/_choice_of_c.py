@@ -241,10 +241,16 @@ def _n_passes(blocks, n_nodes):
 
     Smooth losses get a whole fit, as likelihoods far from the optimum are uninformative.
     """
-    if not blocks.is_compiled:
-        n_passes = int(SECONDS / (blocks.seconds_of_pass() * n_nodes / blocks.n_nodes))
-        return 0 if n_passes < PASSES[0] else min(n_passes, PASSES[1])
-    return PASSES[1] if blocks.surrogate.smooth else int(np.clip(VISITS / n_nodes, *PASSES))
+    is_short = blocks.is_compiled and not blocks.surrogate.smooth
+    most = int(np.clip(VISITS / n_nodes, *PASSES)) if is_short else PASSES[1]
+    # Folds share the time of lists of labelings, which are slower than the visits of other passes.
+    limit = SECONDS / N_FOLDS if blocks.is_compiled else SECONDS
+    n_passes = _in_time(most, blocks.seconds_of_pass() * n_nodes / blocks.n_nodes, limit)
+    return n_passes if n_passes >= PASSES[0] else 0
+
+
+def _in_time(most, seconds, limit):
+    return most if most * seconds <= limit else int(limit / seconds)
 
 
 def _codes_of_graphs(codes, rows):
@@ -276,8 +282,9 @@ SECONDS_OF_FIT, SLOW_PASSES = 10.0, (10, 1000)
 
 
 def most_passes(blocks):
-    if not blocks.is_compiled:
-        if np.isinf(blocks.seconds_of_pass()):
-            return USUAL_PASSES
-        return int(np.clip(SECONDS_OF_FIT / blocks.seconds_of_pass(), *SLOW_PASSES))
-    return int(np.clip(ALL_VISITS / blocks.n_nodes, USUAL_PASSES, 10 * USUAL_PASSES))
+    seconds, most = blocks.seconds_of_pass(), SLOW_PASSES[1]
+    if np.isinf(seconds):
+        return USUAL_PASSES
+    if blocks.is_compiled:
+        most = int(np.clip(ALL_VISITS / blocks.n_nodes, USUAL_PASSES, 10 * USUAL_PASSES))
+    return max(_in_time(most, seconds, SECONDS_OF_FIT), SLOW_PASSES[0])

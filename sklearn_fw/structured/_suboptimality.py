@@ -23,9 +23,7 @@ def suboptimality(svm, X, y, sample_weight, max_iter):
     blocks = model._problem(X, y, weight / total, svm.oracle_, svm.n_jobs)[0]
     blocks.surrogate = resolve_surrogate(svm.surrogate)
     lam = 1.0 / (svm.C_ * total)
-    if max_iter is None:
-        max_iter = most_passes(blocks)
-    max_iter = check.integer(max_iter, "max_iter", 1)
+    max_iter = most_passes(blocks) if max_iter is None else check.integer(max_iter, "max_iter", 1)
     solver = _solver_for(svm, blocks)
     method = begin(solver, blocks, lam=lam, tol=0.0, rng=np.random.RandomState(0))
     w = model._weights_in_units(dense(svm.coef_))

@@ -384,10 +384,8 @@ class StructuredSVM(StructuredPredictor, CallbackSupportMixin, Estimator):
         if check.is_auto(self.solver):
             self.solver_ = suitable_solver(blocks)
         self.solver_ = with_bounds_of(self.solver_, self.model_)
-        if check.is_auto(self.C):
-            self.C_ = self._choose_C(blocks, X, y, weight)
-        else:
-            self.C_ = check.positive(self.C, "C")
+        is_auto = check.is_auto(self.C)
+        self.C_ = self._choose_C(blocks, X, y, weight) if is_auto else check.positive(self.C, "C")
         self.lam_ = 1.0 / (self.C_ * total)
         return blocks, self.lam_
 

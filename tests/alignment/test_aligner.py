@@ -297,7 +297,7 @@ def test_nothing_in_common_is_said(kind):
 def test_a_truth_of_other_names_is_refused(films):
     kb1, kb2, truth = films
     model = KnowledgeBaseAligner().fit(kb1, kb2)
-    with pytest.raises(ValueError, match="truth holds no pair of an entity of the first side"):
+    with pytest.raises(ValueError, match="truth holds no pair of entities of both sides"):
         model.score({b: a for a, b in truth.items()})
     with pytest.raises(ValueError, match="leave out what has no partner"):
         model.score(dict.fromkeys(truth))
@@ -312,6 +312,37 @@ def test_a_seed_scores_what_it_adds_and_its_neighbours_gain():
     expected = [0.0, 2 * (gamma["a"] + gamma["b"]), 2 * (gamma["b"] + gamma["c"])]
     np.testing.assert_allclose(model.matches_["graph"], expected, rtol=0, atol=1e-15)
     assert model.mapping_ == {e: e for e in "abc"}
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [
+        ["C", "C++", "C#", "Java", "Python"], ["Müller", "Muller"], ["iPhone 12", "iPhone 12+"],
+        ["!!!", "\N{GRINNING FACE}", "???"],
+    ],
+)  # fmt: skip
+def test_equal_labels_are_matched_where_their_words_are_equal(labels):
+    first = dict(enumerate(labels))
+    second = {i: f" {label.upper()}" for i, label in reversed(first.items())}
+    kb1, kb2 = KnowledgeBase(labels=first), KnowledgeBase(labels=second)
+    model = KnowledgeBaseAligner().fit(kb1, kb2)
+    assert model.mapping_ == {i: i for i in first}
+    assert model.n_seed_ == len(labels)
+
+
+def test_seeds_of_equal_words_are_unique_among_all_labels():
+    first = {"m": "C", "n": "C#", "o": "Blue Night", "p": "?"}
+    second = {"m": "C", "n": "C++", "o": "blue-night", "q": "!"}
+    kb1, kb2 = KnowledgeBase(labels=first), KnowledgeBase(labels=second)
+    model = KnowledgeBaseAligner(threshold=np.inf).fit(kb1, kb2)
+    assert model.mapping_ == {"m": "m", "o": "o"}
+
+
+@pytest.mark.parametrize("words", [None, 3, [3], "ash", [["ash"]]])
+def test_what_tokenizers_return_is_checked(words):
+    kb = KnowledgeBase(labels={"m": "ash"})
+    with pytest.raises(TypeError, match=r"tokenizer must return a list of words \(str\), got "):
+        KnowledgeBaseAligner(tokenizer=lambda text: words).fit(kb, kb)
 
 
 def misspelt_names(rng, n=150):

@@ -141,6 +141,20 @@ def test_groups_need_not_stand_together(rng):
         np.concatenate(X)[order], groups=groups
     )
     assert np.array_equal(mixed.labels_, model.labels_[order])
+    for names in (np.array(["a", "b"])[groups], ["xy"[g] for g in groups], groups == 1):
+        named = OrderedDiscriminativeClustering(2, random_state=0).fit(
+            np.concatenate(X)[order], groups=names
+        )
+        assert np.array_equal(named.labels_, mixed.labels_)
+
+
+def test_windows_may_extend_beyond_the_ends(rng):
+    X = [rng.normal(size=(6, 3)), rng.normal(size=(5, 3))]
+    found = [
+        OrderedDiscriminativeClustering(2, random_state=0).fit(X, windows=windows).locations_
+        for windows in ([[(0, -9, 1), (1, 3, 99)], None], [[(0, 0, 1), (1, 3, 5)], None])
+    ]
+    assert np.array_equal(*found)
 
 
 @pytest.mark.parametrize("X, options, message", [
@@ -153,6 +167,11 @@ def test_groups_need_not_stand_together(rng):
     ([np.ones((4, 2))], {"windows": [[(5, 0, 1)]]}, r"windows\[0\] must hold .* steps from 0"),
     ([np.ones((4, 2))], {"windows": [np.ones((2, 2))]}, r"windows\[0\] must have shape"),
     ([np.ones((4, 2))], {"windows": [[(0, 1)]]}, r"windows\[0\] must hold \(step, first row"),
+    ([np.ones((4, 2))], {"windows": [[(0, 3, 2)]]}, r"a row of 0 to 3; got \(0, 3, 2\)"),
+    ([np.ones((4, 2))], {"windows": [[(0, 4, 9)]]}, r"a row of 0 to 3; got \(0, 4, 9\)"),
+    ([np.ones((4, 2))], {"windows": [[(0, -2, -1)]]}, r"a row of 0 to 3; got \(0, -2, -1\)"),
+    (np.ones((4, 2)), {"groups": ["a", "b", None, "b"]}, "groups must be a vector of labels"),
+    (np.ones((4, 2)), {"groups": [0, 0, 1, np.nan]}, "groups must be a vector of labels"),
 ])  # fmt: skip
 def test_refusals(X, options, message):
     with pytest.raises(ValueError, match=message):

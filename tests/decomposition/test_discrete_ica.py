@@ -168,9 +168,21 @@ def test_number_of_topics_is_found():
     # One document of many words makes eigenvalues and noise large where all weigh the same.
     X = sp.vstack([data.X, sp.csr_array(np.full((1, 200), 40.0))]).tocsr()
     assert DiscreteICA("auto", random_state=0).fit(X).n_components_ in (size, size + 1)
+    # Far longer ones of a few words are one topic, and do not hide the others in the noise.
+    far = np.zeros((20, 200))
+    far[:, :5] = np.floor(5000.0 * np.random.RandomState(0).gamma(1.0, size=(20, 1)))
+    X = sp.vstack([data.X, sp.csr_array(far)]).tocsr()
+    assert DiscreteICA("auto", random_state=0).fit(X).n_components_ == size + 1
     X = np.random.RandomState(0).poisson(3.0, size=(200, 10))
     with pytest.raises(ValueError, match="finds no eigenvalue of X above"):
         DiscreteICA("auto", moments="gp", random_state=0).fit(X)
+
+
+def test_one_topic_of_auto_that_says_no_more_than_frequencies(rng):
+    X = rng.poisson(rng.gamma(2.0, 20.0, size=(300, 1)) * rng.dirichlet(np.ones(30)))
+    with pytest.warns(UserWarning, match="take a number for n_components, more or longer docume"):
+        assert DiscreteICA("auto", random_state=0).fit(X).n_components_ == 1
+    DiscreteICA(1, random_state=0).fit(X)
 
 
 def exact_log_probability(tokens, topics, prior):

@@ -1,12 +1,14 @@
 """Signs, ordered labels, censored targets and the truncated normal: against integrals and peers."""
 
+import warnings
+
 import numpy as np
 import pandas as pd
 import pytest
 from scipy.integrate import dblquad
 from scipy.stats import multivariate_normal, norm
 from sklearn.base import clone
-from sklearn.datasets import load_breast_cancer
+from sklearn.datasets import load_breast_cancer, make_classification
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel, WhiteKernel
@@ -363,3 +365,35 @@ def test_copied_rows_and_units_leave_bayes_points_as_they_are(rng):
     np.testing.assert_allclose(
         np.sign(X @ alone.coef_[0] + alone.intercept_), np.sign(alone.decision_function(X))
     )
+
+
+TRUNCATED = {
+    "exponential": (lambda rng: rng.exponential(size=(500, 1)), np.inf, True),
+    "two columns": (lambda rng: 1e6 * rng.exponential(size=(500, 2)), np.inf, True),
+    "heavy tail": (lambda rng: rng.lognormal(size=(500, 1)), np.inf, True),
+    "half normal": (lambda rng: np.abs(rng.normal(size=(500, 2))), np.inf, False),
+    "uniform": (lambda rng: rng.uniform(size=(500, 1)), 1.0, False),
+    "far inside": (lambda rng: rng.normal(1e3, 1.0, size=(100, 1)), np.inf, False),
+}
+
+
+@pytest.mark.parametrize("name", TRUNCATED)
+def test_likelihoods_without_a_maximum_are_warned_of(name):
+    rows, upper, warns = TRUNCATED[name]
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        TruncatedGaussian(0.0, upper).fit(rows(np.random.default_rng(1)))
+    texts = [str(warning.message) for warning in caught]
+    assert any("standard deviations from the rows" in text for text in texts) == warns
+    assert warns or not texts
+
+
+@pytest.mark.parametrize(("flips", "kernel"), [(0.0, "linear"), (0.2, "linear"), (0.2, "rbf")])
+def test_the_noise_of_bayes_points_is_the_most_probable_one(flips, kernel):
+    X, y = make_classification(200, 6, flip_y=flips, class_sep=2.0, random_state=0)
+    model = BayesPointMachine(kernel=kernel).fit(X, y)
+    noises = 0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0
+    fits = [clone(model).set_params(noise=noise).fit(X, y) for noise in noises]
+    best = max(fits, key=lambda fit: fit.log_evidence_)
+    assert model.noise_ == best.noise_
+    assert model.log_evidence_ == pytest.approx(best.log_evidence_, abs=1e-5)

@@ -369,3 +369,56 @@ def test_powers_without_a_fixed_point_are_said_to():
         log_gaussian_probability(6e8, np.inf, cov=equal(3, 0.2))
     with pytest.raises(ValueError, match=r"mean is .* standard deviations outside"):
         log_gaussian_probability(0.0, 1.0, -1e60, np.eye(2))
+
+
+OPPOSITE, SHARED = [[1.0, 0.0], [-1.0, 0.0]], [[1.0, 0.0], [1.0, 0.0]]
+TRIANGLE, SINGULAR = [[1.0, 0.0], [0.0, 1.0], [-1.0, -1.0]], [[1.0, -1.0], [-1.0, 1.0]]
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("method", ["auto", "ep"])
+@pytest.mark.parametrize(
+    ("lower", "upper", "cov", "constraints"),
+    [
+        ([1.0, 1.0], np.inf, np.eye(2), OPPOSITE),
+        ([1.0, -1.0], np.inf, np.eye(2), OPPOSITE),
+        ([1.0, -np.inf], [np.inf, 0.5], np.eye(2), SHARED),
+        ([0.0, 0.0, 0.01], np.inf, np.eye(2), TRIANGLE),
+        ([1.0, 1.0], 2.0, SINGULAR, None),
+        (1.0, np.inf, np.eye(3) - 1.0 / 3.0, None),
+    ],
+)
+def test_regions_of_dependent_rows_may_be_empty(lower, upper, cov, constraints, method):
+    result = log_gaussian_probability(lower, upper, cov=cov, constraints=constraints, method=method)
+    assert (result.log_prob, result.error, result.method) == (-np.inf, 0.0, "exact")
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("width", [1e-2, 1e-4])
+@pytest.mark.parametrize(
+    ("upper", "cov", "constraints"), [(np.inf, np.eye(2), OPPOSITE), (2.0, SINGULAR, None)]
+)
+def test_thin_regions_of_dependent_rows(upper, cov, constraints, width):
+    lower = [1.0, -1.0 - width]
+    result = log_gaussian_probability(lower, upper, cov=cov, constraints=constraints)
+    lattice = log_gaussian_probability(
+        lower, upper, cov=cov, constraints=constraints, method="genz"
+    )
+    assert result.log_prob == pytest.approx(np.log(norm.sf(1.0) - norm.sf(1.0 + width)), abs=1e-5)
+    assert result.log_prob == pytest.approx(lattice.log_prob, abs=1e-5)
+
+
+def test_a_region_that_is_too_thin_is_not_called_empty():
+    with pytest.warns(ConvergenceWarning, match="not empty, of 2 bounded rows with rank 1"):
+        result = log_gaussian_probability(
+            [1.0, -1.0 - 1e-9], np.inf, cov=np.eye(2), constraints=OPPOSITE
+        )
+    assert np.isnan([result.log_prob, result.error]).all()
+    assert not result.converged
+
+
+@pytest.mark.parametrize("name", ["lower", "upper", "mean"])
+def test_no_boxes_have_no_probabilities(name):
+    box = {"lower": -1.0, "upper": 1.0, "mean": 0.0, name: np.empty((0, 2))}
+    log_prob, gradient = log_box_probabilities(**box, cov=np.eye(2))
+    assert (log_prob.shape, gradient.shape) == ((0,), (0, 2))

@@ -170,6 +170,8 @@ def test_wrong_targets_are_found(model, method, least, gain):
         plain += roc_auc_score(wrong, np.abs(y - clone(model).fit(X, y).predict(X))) / 3
         ours += roc_auc_score(wrong, found.score) / 3
         assert found.method == method
+        is_closed = method == "leave_one_out"
+        assert (found.residual is not None) == (found.leverage is not None) == is_closed
     assert ours > max(least, plain + gain)
 
 

@@ -213,3 +213,45 @@ def test_parameters_of_loss_objects_are_in_the_unit_of_the_targets(rng):
     np.testing.assert_allclose(by_name.coef_, by_hand.coef_, rtol=1e-6)
     plain = AsagaRegressor(Huber(1.35), alpha=0.1, tol=1e-10).fit(X, y)
     assert abs(plain.coef_[0]) < 0.5 * abs(by_name.coef_[0])
+
+
+@pytest.mark.parametrize("l1_ratio", [0.5, 1.0])
+def test_automatic_strength_of_each_target(rng, l1_ratio):
+    X, y = data()
+    Y = np.c_[y, 1e4 * (X @ [0.0, 0.0, 1.0, 1.0, 0.0, 0.0] + rng.standard_normal(N))]
+    model = AsagaRegressor(l1_ratio=l1_ratio)
+    alone = [clone(model).fit(X, target) for target in Y.T]
+    model.fit(X, Y)
+    np.testing.assert_allclose(model.alpha_, [one.alpha_ for one in alone])
+    np.testing.assert_allclose(model.coef_, [one.coef_ for one in alone], rtol=0.01, atol=1e-6)
+
+
+@pytest.mark.parametrize("value", [0.1, 3.0])
+def test_columns_that_do_not_vary(value):
+    model = AsagaRegressor(l1_ratio=1.0).fit(np.full((N, 2), value), data()[1])
+    assert not model.coef_.any()
+
+
+@pytest.mark.parametrize(
+    ("model", "x_shift", "y_shift"),
+    [
+        (AsagaRegressor(l1_ratio=1.0), 1e7, 0.0),
+        (FrankWolfeRegressor(random_state=0), 0.0, 1e9),
+        (FrankWolfeRegressor("huber", random_state=0), 0.0, 1e9),
+    ],
+    ids=str,
+)
+def test_origins_of_columns_and_targets_do_not_matter(model, x_shift, y_shift):
+    X, y = data()
+    usual = clone(model).fit(X, y).score(X, y)
+    shifted = clone(model).fit(X + x_shift, y + y_shift).score(X + x_shift, y + y_shift)
+    assert shifted == pytest.approx(usual, abs=5e-3)
+
+
+def test_constant_targets_end_at_once():
+    X, _ = data()
+    model = FrankWolfeRegressor(radius=3.0).fit(X, np.full(N, 0.1))
+    np.testing.assert_allclose(model.coef_, 0.0, atol=1e-5)
+    assert model.intercept_ == pytest.approx(0.1)
+    assert model.converged_
+    assert model.n_iter_ < 20

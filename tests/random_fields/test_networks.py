@@ -153,6 +153,11 @@ B = A + "variable b { type discrete [ 2 ] { u, v }; }\nprobability ( a ) { table
         (B + "probability ( b | a ) { (x) 1; }", "line 5: a row of the probabilities of 'b' must "),
         (B + "probability ( b | a ) { rows 1; }", "line 5: expected one of"),
         (B + "probability ( b | ; ) { }", "line 5: expected the name of a variable, got ';'"),
+        (
+            B.replace("( a )", "( a | b )").replace("0.5, 0.5", "0.5, 0.5, 0.5, 0.5")
+            + "probability ( b | a ) { default 0.5, 0.5; }",
+            "line 5: parents must not form a cycle, got a -> b -> a",
+        ),
         (A + 'variable "b', "line 3: a quotation mark or comment has no end"),
         (A + "/* b", "line 3: expected one of .*, got '/\\*'"),
     ],

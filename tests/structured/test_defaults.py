@@ -178,6 +178,14 @@ def natural_of(model, X, y):
     return natural_C(StructuredSVM(model, C=1.0)._make_blocks(X, y, None)[0])
 
 
+def test_C_is_not_chosen_where_lists_of_all_labelings_take_long(rng):
+    X = rng.normal(size=(60, 5))
+    Y = (X @ rng.normal(size=(5, 12)) + rng.normal(size=(60, 12)) > 0).astype(int)
+    model = MultilabelModel("full")
+    svm = StructuredSVM(model, tol=0.2, random_state=0).fit(X, Y)
+    np.testing.assert_allclose(svm.C_, USUAL * natural_of(model, X, Y))
+
+
 def test_noise_gets_a_small_C_and_signal_a_larger_one(rng):
     X = rng.normal(size=(300, 40))
     noise = rng.integers(2, size=300)

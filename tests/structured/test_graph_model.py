@@ -366,7 +366,7 @@ def test_bad_kinds(x, message):
         ([[1, 1, 1, 1]], "needs at least 2 classes"),
         ([[[1, 0, 1, 0]]], "must be a sequence with one label per node"),
         ([{"a": 1}], r"y\[0\] has the keys \['a'\]"),
-        ([[1, None, 1, 0]], r"y\[0\] must hold labels"),
+        ([[1, None, 1, 0]], r"y\[0\] lacks labels"),
     ],
 )
 def test_bad_labels(y, message):

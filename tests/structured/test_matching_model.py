@@ -232,7 +232,7 @@ GOOD = np.zeros((2, 3, 1))
         ({}, [GOOD, np.zeros((2, 3, 2))], [[], []], "X[1] must have shape (n_rows, n_columns, 1)"),
         ({}, [GOOD, GOOD + np.nan], [[], []], "X[1] must be finite, got NaN or infinity"),
         ({}, [np.full((1, 1, 1), "a")], [[]], "X[0] must hold real numbers only: its dtype is"),
-        ({}, [GOOD], [np.eye(2)], "y[0] must have shape (2, 3), got (2, 2)"),
+        ({}, [GOOD], [np.eye(2)], "y[0] must have shape (2, 3), got (2, 2); give pairs as a list"),
         ({}, [GOOD], [np.full((2, 3), 0.5)], "y[0] must hold 0 and 1 only"),
         ({}, [GOOD], [[(0, 3)]], "y[0] links row 0 to column 3, but there are 2 rows and 3 col"),
         ({}, [GOOD], [[(0, -1)]], "y[0] must be a list of pairs (row, column) of numbers from 0"),

@@ -1,5 +1,7 @@
 """Labels that are missing: ways to say so, the objective, losses, and who refuses them."""
 
+import re
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -25,6 +27,44 @@ DATA = {
     "ring": (Ring(), rings),
     "label sets": (MultilabelModel("full"), label_sets),
 }
+
+
+# ---- lists of text -------------------------------------------------------------------------------
+
+ROWS = [np.ones((3, 1)), np.zeros((3, 1))]
+FULL = ["A", "B", "A"]
+
+
+@pytest.mark.parametrize("form", [list, tuple, pd.Series, lambda y: np.array(y, dtype=object)])
+@pytest.mark.parametrize("missing", [np.nan, None, pd.NA])
+def test_no_class_is_made_of_missing_labels(form, missing):
+    svm = LatentStructuredSVM("chain", missing_label=np.nan, C=1.0, **ONE)
+    svm.fit(ROWS, [form(FULL), form(["A", missing, "B"])])
+    assert svm.classes_.tolist() == ["A", "B"]
+    svm = LatentStructuredSVM("multiclass", missing_label=np.nan, C=1.0, **ONE)
+    assert svm.fit(ROWS[0], form(["A", missing, "B"])).classes_.tolist() == ["A", "B"]
+
+
+EDGES = np.array([[0, 1], [1, 2]])
+LACKS = "y[1] lacks labels: use LatentStructuredSVM(missing_label=np.nan)"
+
+
+@pytest.mark.parametrize(
+    ("model", "X", "y", "message"),
+    [
+        ("chain", ROWS, [FULL, ["A", np.nan, "B"]], LACKS),
+        ("chain", ROWS, [FULL, pd.Series(["A", np.nan, "B"])], LACKS),
+        ("chain", ROWS, [pd.Series(FULL), pd.Series(["A", pd.NA, "B"])], LACKS),
+        ("chain", ROWS, [FULL, None], "one label per node, got None: give one None per node"),
+        ("chain", ROWS, [["A", 0, "B"], ["B", 0, "A"]], "y mixes labels that cannot be sorted"),
+        ("graph", [(x, EDGES) for x in ROWS], [FULL, ["A", np.nan, "B"]], LACKS),
+        ("multiclass", ROWS[0], ["A", np.nan, "B"], "y has missing labels"),
+        ("multiclass", ROWS[0], ["A", 0, "B"], "y mixes labels that cannot be sorted"),
+    ],
+)
+def test_missing_and_mixed_labels_are_refused(model, X, y, message):
+    with pytest.raises(ValueError, match=re.escape(message)):
+        StructuredSVM(model).fit(X, y)
 
 
 # ---- the objective -------------------------------------------------------------------------------

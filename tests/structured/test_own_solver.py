@@ -222,8 +222,10 @@ def test_smoothed_answers_need_marginals():
 
     X, y = candidates()
     blocks = BlackBoxProblem(EnumeratedModel().initialize(X, y), X, y, np.full(len(X), 1 / len(X)))
-    with pytest.raises(TypeError, match="need a model with part scores"):
+    with pytest.raises(TypeError, match="a model without part scores needs surrogate='hinge'"):
         blocks.smoothed_answer(0, np.zeros(blocks.n_weights), 1.0)
+    with pytest.raises(TypeError, match="a model without part scores needs surrogate='hinge'"):
+        StructuredSVM("enumerated", surrogate="crf", C=1.0).fit(X, y)
 
 
 # ---- the border ----------------------------------------------------------------------------------

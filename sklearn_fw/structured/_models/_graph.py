@@ -10,7 +10,7 @@ from ..._core.packed import starts_of
 from ..._core.scores import as_array, integers
 from ._labeled import LabelledParts
 from ._parts import MIRRORS, Sample
-from ._ragged import is_graph, labels_in, n_dims
+from ._ragged import as_labels, is_graph, labels_in, n_dims
 
 
 class GraphModel(LabelledParts):
@@ -231,10 +231,9 @@ def _array(features):
 
 
 def _labels(output, name):
-    labels = output if isinstance(output, np.ma.MaskedArray) else as_array(output, name)
-    if labels.ndim == 0:
+    if as_array(output, name).ndim == 0:
         raise ValueError(f"{name} must hold a label for each node, got {output!r}")
-    return labels
+    return as_labels(output)
 
 
 def nodes_in_order(nodes):

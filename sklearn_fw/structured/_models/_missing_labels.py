@@ -86,11 +86,9 @@ def _masked(output, missing_label):
 def _where_missing(labels, missing_label):
     is_nan = missing_label is not None and check.is_missing(missing_label)
     if labels.dtype == object or isinstance(missing_label, str):
-        same = (
-            check.is_missing(label) if is_nan else _is_one(label, missing_label)
-            for label in labels.ravel().tolist()
-        )  # fmt: skip
-        return np.fromiter(same, bool, labels.size).reshape(labels.shape)
+        values = labels.ravel().tolist()
+        same = [check.is_missing(v) if is_nan else _is_one(v, missing_label) for v in values]
+        return np.array(same, dtype=bool).reshape(labels.shape)
     if missing_label is None:
         return np.zeros(labels.shape, bool)
     return labels != labels if is_nan else np.broadcast_to(labels == missing_label, labels.shape)

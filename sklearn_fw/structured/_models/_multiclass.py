@@ -126,9 +126,8 @@ class MulticlassModel(RowsModel):
     def initialize(self, X, y):
         self._set_rows(X)
         y = ragged.as_labels(y)
-        check.find_labels(ragged.observed(y.ravel()), "y")
-        check_classification_targets(ragged.observed(y))
         self.classes_ = ragged.find_two_classes(y.ravel())
+        check_classification_targets(ragged.observed(y))
         self.class_weight_ = ragged.class_weights(self.class_weight, self.classes_, y.ravel())
         self._set_losses()
         each = self._truth_of(np.arange(len(self.classes_)), np.arange(len(self.classes_) + 1))

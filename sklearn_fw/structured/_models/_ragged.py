@@ -124,17 +124,15 @@ def stack_labels(y, node_start=None):
         items = [as_labels(item) for item in check.items(y, "y", "label sequences")]
         first = next((i for i, item in enumerate(items) if item.size), 0)
         for i, item in enumerate(items):
-            known = observed(item.ravel()).tolist() if item.dtype.kind == "O" else ()
-            if any(label is None for label in known):
-                raise ValueError(
-                    f"y[{i}] must hold labels, got None: LatentStructuredSVM trains without some"
-                )
-            if any(type(label).__hash__ is None for label in known):
-                raise ValueError(f"y[{i}] must hold labels, got {known[:3]!r:.60}")
             if item.ndim != 1:
-                raise ValueError(
-                    f"y[{i}] must be a sequence with one label per node, got {item.tolist()!r:.60}"
-                )
+                got = f"{item.tolist()!r:.60}"
+                got = "None: give one None per node" if got == "None" else got
+                raise ValueError(f"y[{i}] must be a sequence with one label per node, got {got}")
+            known = observed(item).tolist() if item.dtype.kind == "O" else ()
+            try:
+                _refuse_missing(set(known), f"y[{i}]")
+            except TypeError:  # dicts, lists
+                raise ValueError(f"y[{i}] must hold labels, got {known[:3]!r:.60}") from None
             if item.size and _kind(item) != _kind(items[first]):
                 raise ValueError(
                     f"y[{i}] has dtype {item.dtype}, but y[{first}] has {items[first].dtype}: "
@@ -158,15 +156,15 @@ def check_lengths(n_labels, n_nodes):
 
 def as_labels(y):
     """An array; where labels are missing a masked one."""
-    return y if isinstance(y, np.ma.MaskedArray) else np.asarray(y)
+    return y if isinstance(y, np.ma.MaskedArray) else check.labels(y)
 
 
 def labels_in(values):
     """An array of a list of labels, among which `numpy.ma.masked` stands for missing ones."""
     mask = np.array([value is np.ma.masked for value in values], dtype=bool)
     if not np.any(mask):
-        return np.asarray(values)
-    known = np.array([value for value in values if value is not np.ma.masked])
+        return check.labels(values)
+    known = check.labels([value for value in values if value is not np.ma.masked])
     labels = np.ma.masked_all(len(values), known.dtype)
     labels[~mask] = known
     return labels
@@ -177,7 +175,14 @@ def observed(flat):
 
 
 def _kind(array):
+    # Arrays of objects are of the kind of their labels.
+    array = np.asarray(observed(array)[:1].tolist()) if array.dtype == object else array
     return "number" if array.dtype.kind in "fiub" else array.dtype.kind
+
+
+def _refuse_missing(labels, name):
+    if any(map(check.is_missing, labels)):
+        raise ValueError(f"{name} lacks labels: use LatentStructuredSVM(missing_label=np.nan)")
 
 
 def find_classes(flat):
@@ -187,7 +192,9 @@ def find_classes(flat):
         return np.unique(flat)
     # Hashing beats the sort of np.unique by far on strings.
     try:
-        return np.array(sorted(set(flat.tolist())), dtype=flat.dtype)
+        labels = set(flat.tolist())
+        _refuse_missing(labels, "y")
+        return np.array(sorted(labels), dtype=flat.dtype)
     except TypeError:
         raise ValueError("y mixes labels that cannot be sorted: use one type of label") from None
 
@@ -292,10 +299,9 @@ def are_empty(items):
 
 
 def _has_none(item):
-    shape = getattr(item, "shape", None)
-    if shape is None:
-        return hasattr(item, "__len__") and len(item) == 0
-    return len(shape) > 0 and shape[0] == 0
+    if hasattr(item, "shape"):
+        return tuple(item.shape[:1]) == (0,)
+    return hasattr(item, "__len__") and len(item) == 0
 
 
 def collect(outputs):

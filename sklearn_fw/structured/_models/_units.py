@@ -60,10 +60,8 @@ def units_for(model, X, weight, scale, edge_scale, is_natural):
     """`Units` for the parameters of an estimator; ``is_natural`` is the value of "auto"."""
     rows = model._stack(X)
     columns = Columns.of(rows, weight, model._has_constant(rows))
-    if check.is_auto(scale) and is_natural:
-        scale = _natural(model, rows.matrix, columns)
-    else:
-        scale = _given(scale, columns)
+    is_auto = check.is_auto(scale) and is_natural
+    scale = _natural(model, rows.matrix, columns) if is_auto else _given(scale, columns)
     if check.is_auto(edge_scale) and is_natural:
         edge_scale = _power_of_two(_size(model, model._size_of_edge_features(X)))
     else:

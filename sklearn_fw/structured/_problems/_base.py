@@ -252,11 +252,11 @@ class Problem:
         return self
 
     def seconds_of_pass(self):
-        """About the time of a pass with an oracle that is called from Python; inf if unknown."""
-        return np.inf
+        """About the time of the oracle calls of a pass; 0 if that of visits, inf if unknown."""
+        return 0.0 if self.is_compiled else np.inf
 
     def smoothed_answer(self, i, w, temperature, loss_weight=1.0):
-        raise TypeError("smoothed answers need a model with part scores and marginals")
+        raise TypeError("a model without part scores needs surrogate='hinge' and smoother=None")
 
     def top_answers(self, i, w, k):
         raise TypeError(
@@ -290,6 +290,7 @@ class Problem:
             "lam": self.lam,
             "weight": self.weight,
             "average": (self.moments.copy(), self.loss_moment.copy(), self.counts.copy()),
+            "v": self.v.copy() if self.moments.size else None,
         }
 
     def restore(self, exported):
@@ -317,7 +318,8 @@ class Problem:
         self.refresh()
         moments, loss_moment, counts = exported["average"]
         same = self.lam == exported["lam"] and np.array_equal(self.weight, exported["weight"])
-        if same and moments.size and self.moments.size:  # the average goes on, too
+        # The average goes on, too, unless features changed: then the same duals are another v.
+        if same and moments.size == self.moments.size > 0 and np.allclose(self.v, exported["v"]):
             self.moments[:], self.loss_moment[:] = moments, loss_moment
             self.counts[block_rules.VISITS] = counts[block_rules.VISITS]
 

@@ -15,6 +15,7 @@ rows_kernels = lazy("common.rows")
 # Approximate oracles, and those by cuts: seconds of a call, and for each pair of states of an edge.
 QUICK = (BestOf, GraphCut, ICM, IteratedLocalSearch, QPBO, TRWS)
 SECONDS_OF_CALL, SECONDS_OF_PAIR = 2e-4, 5e-7
+SECONDS_OF_TERM = 3e-9  # of the score of one labeling, where all are tried
 # Of the time that elimination takes for marginals; and samples that it is asked about.
 SHARE_OF_ARGMAX, ASKED = 1 / 3, 20
 
@@ -47,6 +48,9 @@ def seconds_of_pass(oracle, graph, parts, n_states, marginals):
         asked = by_size[:: -(-n_samples // ASKED)]  # the largest one is among them
         seconds = np.mean([_seconds_of_marginals(oracle, graph, parts, n_states, i) for i in asked])
         return n_samples * (SECONDS_OF_CALL + (1.0 if marginals else SHARE_OF_ARGMAX) * seconds)
+    if parts.exhaustive:
+        n_nodes = np.diff(parts.node_start)
+        return SECONDS_OF_TERM * float(float(n_states) ** n_nodes @ (n_nodes + n_edges))
     if isinstance(oracle, QUICK):
         n_pairs = float(n_edges.sum()) * n_states**2
         return n_samples * SECONDS_OF_CALL + SECONDS_OF_PAIR * n_pairs

@@ -74,8 +74,8 @@ class BlockFrankWolfe(Solver):
     lower_bounds, upper_bounds : float, array-like of shape (n_weights,) or None, default=None
         Box for the weights; None takes ``model.bounds()``, if any.
     warm_start_type : {"keep_primal", "keep_dual", "none"}, default="keep_primal"
-        What a warm start with another C keeps: the weights (needs a larger C), the dual
-        variables, or nothing.
+        What a warm start with another C keeps: the weights (with a smaller C the dual
+        variables), the dual variables, or nothing.
 
     See Also
     --------
@@ -177,12 +177,8 @@ class _BlockMethod(DualMethod):
     def _warm_start(self, warm, lam):
         blocks = self.blocks
         blocks.restore(warm)
-        if self.settings.warm_start_type == "keep_primal" and lam != warm["lam"]:
-            if lam > warm["lam"]:
-                raise ValueError(
-                    "warm_start_type='keep_primal' needs C to grow from fit to fit: use 'keep_dual'"
-                )
-            # Scaling the mass off the truth by lam / lam_old keeps w.
+        if self.settings.warm_start_type == "keep_primal" and lam < warm["lam"]:
+            # Scaling the mass off the truth by lam / lam_old keeps w; above one it has no meaning.
             blocks.scale(lam / warm["lam"])
             blocks.refresh()
         blocks.gaps.total[0] = 0.0  # unknown: the global criterion of the cache waits
