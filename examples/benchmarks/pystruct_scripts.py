@@ -10,7 +10,8 @@ import warnings
 from pathlib import Path
 
 import numpy as np
-from _pystruct_problems import N_QUARTERS, PROBLEMS, box_graphs, potts
+from _box_graphs import N_QUARTERS, box_graphs
+from _pystruct_problems import PROBLEMS, potts
 from _report import Clock, in_child, main, shown, timed
 
 from sklearn_fw import StructuredSVM
