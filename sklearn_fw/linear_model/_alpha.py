@@ -59,7 +59,8 @@ def automatic_strength(problems, targets):
     problem = problems[0]
     penalty, default = problem.penalty, ALPHA * problem.total_weight
     if not sums.is_ridge(penalty):
-        found = [has_strength(penalty) and strength_by_folds(own, [own.y]) for own in problems]
+        n = len(problems)
+        found = [has_strength(penalty) and strength_by_folds(own, [own.y], n) for own in problems]
         return np.array([strength or default for strength in found])
     if penalty.l2 == 0.0:
         return default
@@ -195,8 +196,7 @@ def independent_rows(problem, targets):
 
 
 def _short_parts(problem):
-    n_entries = problem.X.nnz if sp.issparse(problem.X) else problem.X.size
-    return problem._parts(1 + PART * problem.n_rows // (1 + n_entries))
+    return problem._parts(1 + PART * problem.n_rows // (1 + problem.X.size))
 
 
 def row_keys(problem):
@@ -226,8 +226,11 @@ def _variances(problem):
 # ---- other penalties -----------------------------------------------------------------------------
 
 
-def strength_by_folds(problem, targets):
-    """Strength of least held-out loss on warm-started paths of folds that keep copies together."""
+def strength_by_folds(problem, targets, n_problems):
+    """Strength of least held-out loss on warm-started paths of folds that keep copies together.
+
+    There are as many folds as suit ``n_problems``.
+    """
     problems = [problem.variant(y=np.ascontiguousarray(y)) for y in targets]
     scales = _variances(problem)
     if sp.issparse(problem.X):
@@ -235,12 +238,12 @@ def strength_by_folds(problem, targets):
     # From where the last strength ended, Newton's method needs two or three steps.
     few = problem.n_columns <= SPARSE and problem.n_outputs is None and problem.penalty.separable
     solver = Newton() if few else Auto()
-    return strength_along(problems, _folds(problem, problems, targets), scales, solver)
+    splits = _folds(problem, problems, targets, n_problems)
+    return strength_along(problems, splits, scales, solver)
 
 
-def _folds(problem, problems, targets):
-    n_entries = problem.X.nnz if sp.issparse(problem.X) else problem.X.size
-    n_folds = math.ceil(LARGE / max(n_entries * len(problems), 1))
+def _folds(problem, problems, targets, n_problems):
+    n_folds = math.ceil(LARGE / max(problem.X.size * n_problems, 1))
     fold = fold_numbers(problem, targets)
     for k in range(min(n_folds, FOLDS)):
         train, test = problem.active[fold != k], problem.active[fold == k]
@@ -287,7 +290,7 @@ def strength_along(problems, splits, scales, solver):
 
 def optima_by_folds(problem, targets):
     """Coefficients of a penalty at the strength of least held-out loss, or None."""
-    strength = strength_by_folds(problem, targets)
+    strength = strength_by_folds(problem, targets, len(targets))
     if strength is None:
         return None
     coefs, rng = [], check.random_state(0)
