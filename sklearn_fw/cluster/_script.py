@@ -9,6 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 from .._core import check
 from .._core.estimator import Estimator
 from ._aligner import SequenceAligner
+from ._clips import check_sequences
 from ._ordered import OrderedDiscriminativeClustering
 
 
@@ -88,11 +89,10 @@ class ScriptDiscovery(Estimator):
         self.aligner_.fit(tokens)
         self.n_steps_, self.step_names_ = self.aligner_.n_steps_, self.aligner_.step_names_
         if not self.n_steps_:
-            raise ValueError(
-                f"tokens have no step in common: raise n_steps={self.n_steps}, for slots of equal "
-                "support are taken together or not at all"
-            )
-        self.windows_ = self._windows(self.aligner_.labels_, token_rows)
+            # Slots of equal support are taken together or not at all.
+            raise ValueError(f"tokens have no step in common: raise n_steps={self.n_steps}")
+        lengths = np.diff(check_sequences(X, n_rows=self.n_steps_)[1]).tolist()
+        self.windows_ = self._windows(self.aligner_.labels_, token_rows, lengths)
         localizer = self._stage("localizer", OrderedDiscriminativeClustering)
         self.localizer_ = localizer.set_params(n_steps=self.n_steps_)
         self.localizer_.fit(X, windows=self.windows_)
@@ -101,22 +101,23 @@ class ScriptDiscovery(Estimator):
 
     def _stage(self, name, cls):
         given = getattr(self, name)
-        if given is None:
-            return cls(random_state=self.random_state)
+        given = cls(random_state=self.random_state) if given is None else given
         if not isinstance(given, cls):
             raise TypeError(f"{name} must be a {cls.__name__} or None, got {given!r:.80}")
         return clone(given)
 
-    def _windows(self, labels, token_rows):
+    def _windows(self, labels, token_rows, lengths):
         token_rows = check.items(token_rows, "token_rows", "arrays, one per sequence")
-        if len(token_rows) != len(labels):
-            raise ValueError(f"token_rows holds {len(token_rows)} sequences, tokens {len(labels)}")
+        sizes = len(token_rows), len(labels), len(lengths)
+        if len(set(sizes)) > 1:
+            raise ValueError("token_rows holds {} sequences, tokens {}, X {}".format(*sizes))
         windows = []
-        for n, (own, rows) in enumerate(zip(labels, token_rows)):
+        for n, (own, rows, n_rows) in enumerate(zip(labels, token_rows, lengths)):
             rows = check.shaped(rows, f"token_rows[{n}]", len(own), 2)
-            if np.any(rows % 1):
-                raise ValueError(f"token_rows[{n}] must hold whole numbers of rows: round them")
             first, last = np.floor(rows[:, 0] - self.before), np.ceil(rows[:, 1] + self.after)
+            inside = (first < n_rows) & (last >= 0) & (rows[:, 0] <= rows[:, 1])
+            if np.any(rows % 1) or not np.all(inside[own >= 0]):
+                raise ValueError(f"token_rows[{n}] must hold whole numbers from 0 to {n_rows - 1}")
             found = zip(own.tolist(), map(int, first), map(int, last))
             windows.append([window for window in found if window[0] >= 0])
         return windows

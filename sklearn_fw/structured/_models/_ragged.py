@@ -176,7 +176,7 @@ def observed(flat):
 
 def _kind(array):
     # Arrays of objects are of the kind of their labels.
-    array = np.asarray(observed(array)[:1].tolist()) if array.dtype == object else array
+    array = check.labels(observed(array).tolist()) if array.dtype == object else array
     return "number" if array.dtype.kind in "fiub" else array.dtype.kind
 
 
