@@ -13,10 +13,9 @@ def check_sequences(X, groups=None, name="X", n_rows=1, n_features=None):
     """
     if groups is not None:
         X = check.shaped(X, name, "n_rows", "n_features")
-        check.find_labels(groups, "groups")
-        _, groups, counts = np.unique(groups, return_inverse=True, return_counts=True)
-        order = np.argsort(check.shaped(groups, "groups", len(X)), kind="stable")
-        given = np.split(X[order], np.cumsum(counts)[:-1])
+        codes = np.searchsorted(check.find_labels(groups, "groups"), groups)
+        order = np.argsort(check.shaped(codes, "groups", len(X)), kind="stable")
+        given = np.split(X[order], np.cumsum(np.bincount(codes))[:-1])
     else:
         if getattr(X, "ndim", None) == 2:
             raise ValueError(f"{name} is one array: give a list of arrays, or groups as well")

@@ -122,7 +122,7 @@ def stack_labels(y, node_start=None):
         flat, starts = as_labels(y.values), np.asarray(y.offsets, dtype=np.int64)
     else:
         items = [as_labels(item) for item in check.items(y, "y", "label sequences")]
-        first = next((i for i, item in enumerate(items) if item.size), 0)
+        first, kind = next((i for i, item in enumerate(items) if item.size), 0), None
         for i, item in enumerate(items):
             if item.ndim != 1:
                 got = f"{item.tolist()!r:.60}"
@@ -133,7 +133,7 @@ def stack_labels(y, node_start=None):
                 _refuse_missing(set(known), f"y[{i}]")
             except TypeError:  # dicts, lists
                 raise ValueError(f"y[{i}] must hold labels, got {known[:3]!r:.60}") from None
-            if item.size and _kind(item) != _kind(items[first]):
+            if item.size and _kind(item) != (kind := kind or _kind(items[first])):
                 raise ValueError(
                     f"y[{i}] has dtype {item.dtype}, but y[{first}] has {items[first].dtype}: "
                     f"labels of all samples must be of one type"
