@@ -175,8 +175,8 @@ def observed(flat):
 
 
 def _kind(array):
-    # Arrays of objects are of the kind of their labels.
-    array = check.labels(observed(array).tolist()) if array.dtype == object else array
+    # Arrays of objects are of the kind of their labels, which can be sorted.
+    array = np.asarray(find_classes(array)[:1].tolist()) if array.dtype == object else array
     return "number" if array.dtype.kind in "fiub" else array.dtype.kind
 
 
