@@ -8,7 +8,6 @@ to disk: the part is the only object that holds its rows.
 
 import sys
 import time
-import warnings
 from concurrent.futures import CancelledError
 from copy import copy
 from functools import partial, reduce
@@ -16,6 +15,8 @@ from itertools import chain
 from operator import add
 
 import numpy as np
+
+from ..._core.warnings import warn
 
 # Arrays from this number of bytes on go to every worker once, instead of into every task.
 LARGE = 1 << 14
@@ -220,7 +221,7 @@ class ClusterParts:
                         "warm_start=True to go on from the last fit"
                     ) from None
                 if all(worker["status"] == "paused" for worker in workers):
-                    warnings.warn(FULL, RuntimeWarning, stacklevel=2)
+                    warn(FULL, RuntimeWarning)
         for future in futures:  # of several errors that of the first part
             if future.status == "error":
                 future.result()
