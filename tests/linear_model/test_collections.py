@@ -21,8 +21,9 @@ from sklearn_fw.linear_model._collections import Plan, TableBlock
 from sklearn_fw.linear_model._linear import Units
 from sklearn_fw.losses import Huber, SquaredError
 from sklearn_fw.optim import Asaga
-from sklearn_fw.optim._distributed import _parted_newton, _parts
+from sklearn_fw.optim._distributed import _parts
 from sklearn_fw.optim._distributed._parts import LocalParts
+from sklearn_fw.optim._incremental import _newton
 from sklearn_fw.penalties import Box, ElasticNet, GroupLasso
 
 WEIGHTS = np.random.default_rng(0).random(569)
@@ -220,7 +221,7 @@ def test_blocks_without_weight(arrays):
 
 
 def test_steps_change_few_coefficients_at_a_time(arrays, monkeypatch):
-    monkeypatch.setattr(_parted_newton, "FEW", 20)
+    monkeypatch.setattr(_newton, "TOGETHER", 20)
     X, y = cancer()
     alone = AsagaClassifier(l1_ratio=0.5, tol=1e-10).fit(X, y)
     found = clone(alone).fit(blocks(arrays, X), blocks(arrays, y))

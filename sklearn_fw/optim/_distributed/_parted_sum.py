@@ -5,11 +5,9 @@ from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
-import scipy.sparse as sp
 
-from .._incremental._finite_sum import BYTES, FiniteSum, Shifted
-from .._incremental._newton import LossSums, bend_of, joined
-from ._parted_newton import PartedNewtonRun
+from .._incremental._finite_sum import FiniteSum, Shifted
+from .._incremental._newton import LossSums, joined
 
 
 class Facts(NamedTuple):
@@ -45,46 +43,12 @@ class PartSums(LossSums):
     def conjugates(self, point, scale):
         return self.problem.conjugate_sum(self._at(point)[2], scale)
 
-    def columns(self, as_matrix=False):
-        return bend_of(self.problem, self.problem.weights, as_matrix)
-
-    def matrix(self, point, damping, columns, center):
-        """Second derivatives by coefficients of columns about a center, and by intercepts.
-
-        Two outputs, each followed by a column, or the last for the intercept, are the indices.
-        """
-        problem, curvature = self.problem, self._curvature(point, damping)
-        n_outputs, size = point.shape[1], len(columns) + 1
-        total = np.zeros((n_outputs, size, n_outputs, size))
-        largest = damping * problem.loss.smoothness * problem.weights
-        is_sparse = sp.issparse(problem.X)
-        step = max(64, BYTES // (8 * size)) if not is_sparse else problem.n_rows or 1
-        for part in problem._parts(step):
-            X = problem.X[part][:, columns].astype(np.float64)
-            ones = np.ones((X.shape[0], 1))
-            X = sp.hstack([X, ones]).tocsr() if is_sparse else np.hstack([X - center, ones])
-            for k, l in zip(*np.tril_indices(n_outputs)):
-                h = curvature.between(k, l)[part]
-                h = h + largest[part] if k == l and n_outputs > 1 else h
-                root = np.sqrt(np.abs(h))
-                rows = sp.diags_array(root) @ X if is_sparse else root[:, None] * X
-                product = rows.T @ rows
-                product = product.toarray() if is_sparse else product
-                total[k, :, l] += product if k == l else -product
-        for k, l in zip(*np.tril_indices(n_outputs)):
-            product = total[k, :, l]
-            if is_sparse:
-                product[:-1] -= np.multiply.outer(center, product[-1])
-                product[:, :-1] -= np.multiply.outer(product[:, -1], center)
-            total[l, :, k] = product.T
-        return total
-
 
 class PartedSum(FiniteSum):
     """``sum_i s_i loss(y_i, <w, x_i> + c) + penalty(w)`` over the rows of `PartSums`.
 
-    For solvers that need sums over rows alone: `NewtonCG`, and `Newton` by `PartedNewtonRun`, whose
-    rounds for matrices get the square of as many numbers back. Another round sends a point or a
+    For solvers that need sums over rows alone: `NewtonCG`, and `Newton`, whose rounds for matrices
+    get the square of as many numbers back. Another round sends a point or a
     direction of ``n_columns + 1`` numbers per output to every part and gets as many back.
     """
 
@@ -94,12 +58,12 @@ class PartedSum(FiniteSum):
         self.fit_intercept, self.n_outputs = fit_intercept, n_outputs
         self.active = np.broadcast_to(np.int32(0), self.n_rows)  # a number alone
 
-    newton_run = PartedNewtonRun
+    is_by_columns = False
     sums = property(lambda self: self)  # an attribute would keep blocks until garbage is collected
 
     def variant(self, *, penalty):
         """The same rows with another penalty, sharing what depends on rows alone."""
-        for name in ("size", "smoothness", "columns"):
+        for name in ("size", "smoothness", "of_columns"):
             getattr(self, name)  # cached from now on
         other = copy(self)
         other.penalty = penalty
@@ -118,10 +82,27 @@ class PartedSum(FiniteSum):
     def product(self, point, damping, move):
         return self.parts.sum("product", point, damping, move)
 
+    def matrix(self, point, damping, columns, center):
+        return self.parts.sum("matrix", point, damping, columns, center)
+
+    def columns(self):
+        return self.of_columns
+
+    def slopes(self, point):
+        self.at = point  # where parts have them
+
     # ---- as `FiniteSum` --------------------------------------------------------------------------
 
+    @property
+    def centers(self):
+        return self.fit_intercept
+
+    @property
+    def column_means(self):
+        return self.of_columns.mean
+
     @cached_property
-    def columns(self):
+    def of_columns(self):
         return self.parts.sum("columns")
 
     @cached_property

@@ -66,7 +66,7 @@ class FiniteSum:
     (n_samples,) are the s_i, None for ones; ``n_outputs`` is None unless scores are a matrix.
     """
 
-    sums = newton_run = None  # where rows are elsewhere, the sums over them, and a run on these
+    sums = None  # where rows are elsewhere, the sums over them
 
     def __init__(self, X, y, loss, penalty, *, weight=None, fit_intercept=False, n_outputs=None):
         loss._check_on(y)
@@ -181,6 +181,10 @@ class FiniteSum:
             scores = np.concatenate([X @ coef for _, X in self._views])
         scores += intercept
         return scores
+
+    def centered_scores(self, coef, intercept):
+        # Where columns are far from zero, an intercept that they make up for is much rounding.
+        return self.scores(coef, intercept, self.column_means if self.centers else None)
 
     def gradient(self, slopes):
         return sum(np.asarray(X.T @ slopes[part]) for part, X in self._products())
@@ -352,8 +356,7 @@ class FiniteSum:
         return float(total)
 
     def _best_scores(self, coef, intercept):
-        # Where columns are far from zero, an intercept that they make up for is much rounding.
-        scores = self.scores(coef, intercept, self.column_means if self.centers else None)
+        scores = self.centered_scores(coef, intercept)
         if not self.fit_intercept:
             return scores, intercept
         shift = self.best_shift(scores)
@@ -494,35 +497,45 @@ class Curvature:
 
 def weighted_products(problem, h):
     """``sum_i h_i (x_i - m) (x_i - m)^T`` and m, the h-weighted mean."""
-    X, center = problem.X, problem.column_means if problem.centers else None
-    if sp.issparse(X):
-        total, mass = np.zeros((X.shape[1], X.shape[1])), np.zeros(X.shape[1])
-        sums.add_outer_products(X.data, X.indices, X.indptr, h, total, mass)
-    else:
-        total, mass = _dense_products(X, h, center)
+    center = problem.column_means if problem.centers else None
+    products = second_moments(problem.X, h, center)
+    total, mass = products[:-1, :-1], products[-1, :-1]
     if not problem.fit_intercept:
         return total, None
-    mean = mass / (h.sum() or 1.0)
+    mean = mass / (products[-1, -1] or 1.0)
     total -= np.multiply.outer(mass, mean)
     return total, mean if center is None else mean + center
 
 
-def _dense_products(X, h, center):
-    """``sum_i h_i u_i u_i^T`` and ``sum_i h_i u_i`` for ``u_i = x_i - center``."""
-    n_rows, size = X.shape
-    step = max(64, BYTES // (8 * size))
-    root = np.sqrt(h)
-    total, mass = None, 0.0
-    for start in range(0, n_rows, step):
-        part = slice(start, start + step)
-        scaled = np.asarray(X[part], np.float64)
-        if center is not None:
-            scaled = scaled - center
-        scaled = scaled * root[part, None]
-        product = scaled.T @ scaled
-        total = product if total is None else np.add(total, product, out=total)
-        mass = mass + root[part] @ scaled
-    return total, mass
+def second_moments(X, h, center=None, columns=None):
+    """``sum_i h_i v_i v_i^T`` for ``v_i = (x_i - center, 1)``, in these columns or in all."""
+    if columns is not None and len(columns) == X.shape[1]:
+        columns = None
+    if sp.issparse(X):
+        return _sparse_moments(X if columns is None else X[:, columns], h, center)
+    size = (X.shape[1] if columns is None else len(columns)) + 1
+    step, total = max(64, BYTES // (8 * size)), np.zeros((size, size))
+    space, root = np.empty((min(step, len(h)), size)), np.sqrt(h)
+    for start in range(0, len(h), step):
+        rows = X[start : start + step]
+        rows = rows if columns is None else rows[:, columns]
+        part = space[: len(rows)]
+        part[:, -1] = root[start : start + step]
+        centered = rows if center is None else rows - center
+        np.multiply(centered, part[:, -1:], out=part[:, :-1])
+        total += part.T @ part
+    return total
+
+
+def _sparse_moments(X, h, center):
+    own, mass = np.zeros((X.shape[1], X.shape[1])), np.zeros(X.shape[1])
+    sums.add_outer_products(X.data, X.indices, X.indptr, h, own, mass)
+    total_weight = h.sum()
+    if center is not None:
+        own -= np.multiply.outer(center, mass)
+        mass -= total_weight * center
+        own -= np.multiply.outer(mass, center)
+    return np.block([[own, mass[:, None]], [mass, total_weight]])
 
 
 def sums_of_squares(X, weight):

@@ -16,7 +16,7 @@ from ..._kernels import lazy
 from ...losses import MultinomialLogLoss, SquaredError, resolve_loss
 from ...penalties import resolve_penalty
 from ._finite_sum import SPARSE, FiniteSum, is_ridge
-from ._newton import Newton, NewtonCG, is_dense, is_wide
+from ._newton import TOGETHER, Newton, NewtonCG, is_dense, is_wide
 from ._run import Solver, Start
 from ._saga import Asaga, Saga, Sdca, Svrg
 
@@ -225,6 +225,8 @@ def choose_solver(problem):
     bends = penalized and not isinstance(problem.loss, SquaredError)
     if problem.n_outputs is None and d <= most and (dense or not bends):
         return Newton(), f"{d} {kind} columns, at most {most}, and one output: second order"
+    if not ridge and problem.n_outputs is not None and d * problem.n_outputs <= TOGETHER:
+        return Newton(), f"{d} {kind} columns of {problem.n_outputs} outputs: second order"
     if ridge and not problem.loss._is_compiled:
         return NewtonCG(), "a loss of your own, a smooth objective: second order, all rows at once"
     if ridge and not differ:

@@ -34,7 +34,8 @@ FULL = 0.2
 JITTER, WIDE_STEPS = 1e-12, 60
 # Share of the largest curvature below which losses are straight.
 STRAIGHT = 1e-6
-# Share of the largest curvature that proximal steps assume where losses are straighter.
+# Share of the largest curvature that proximal steps assume where losses are straighter: where its
+# slope is not zero a model must be bent, if only for the step to be too long.
 BENT = 1e-10
 # A start is the optimum of one row in SHARE, if these are at least ROWS per column and LEAST: to
 # this relative gap, or after PART_STEPS.
@@ -62,7 +63,7 @@ class LossSums:
             if same(known, point):
                 return found
         if scores is None:
-            scores = self.problem.scores(*parted(point, self.problem))
+            scores = self.problem.centered_scores(*parted(point, self.problem))
         losses, slopes = self.problem.losses_and_slopes(scores)
         self._kept = [*self._kept[-1:], (point, scores, losses, slopes)]
         return scores, losses, slopes
@@ -77,6 +78,9 @@ class LossSums:
             self._at(point, scores + length * self._along[1])
         _, losses, slopes = self._at(point)
         return losses, self._gradient(point, slopes)
+
+    def slopes(self, point):
+        return self._at(point)[2]
 
     def _gradient(self, like, slopes):
         gradient = np.zeros_like(like)
@@ -105,6 +109,33 @@ class LossSums:
             h = np.full_like(h, problem.loss.smoothness)
         h = h if problem.n_outputs is None else h.mean(axis=1)
         return bend_of(problem, h, exact and problem.n_columns <= COLUMNS)
+
+    def curvatures(self, point, damping):
+        """Second derivatives of the losses of one output by their scores."""
+        largest = self.problem.loss.smoothness * self.problem.weights
+        return np.maximum(self._curvature(point, damping).rows, BENT * largest)
+
+    def columns(self, as_matrix=False):
+        return bend_of(self.problem, self.problem.weights, as_matrix)
+
+    def matrix(self, point, damping, columns, center):
+        """Second derivatives by coefficients of columns about a center, and by intercepts.
+
+        Two outputs, each followed by a column, or the last for the intercept, are the indices.
+        """
+        problem, curvature = self.problem, self._curvature(point, damping)
+        n_outputs, size = point.shape[1], len(columns) + 1
+        total = np.empty((n_outputs, size, n_outputs, size))
+        largest, X = problem.loss.smoothness * problem.weights, problem.X
+        if sp.issparse(X) and len(columns) < problem.n_columns:
+            X, columns = X[:, columns], None
+        for k, l in zip(*np.tril_indices(n_outputs)):
+            h = curvature.between(k, l)
+            if k == l:
+                h = np.maximum(h + damping * largest if n_outputs > 1 else h, BENT * largest)
+            products = finite_sum.second_moments(X, h, center, columns)
+            total[k, :, l] = total[l, :, k] = products if k == l else -products
+        return total
 
     def product(self, point, damping, move):
         """Second derivatives of the losses times ``move``."""
@@ -228,6 +259,7 @@ class SecondOrderRun(Run):
 
     def __init__(self, problem, settings, *, tol, rng, start=None):
         super().__init__(problem, Point(problem), settings, tol=tol, rng=rng, start=start)
+        self.sums = problem.sums or LossSums(problem)
         self.length, self.damping = 1.0, 0
 
     @property
@@ -260,7 +292,6 @@ class NewtonCGRun(SecondOrderRun):
     def __init__(self, problem, settings, **options):
         super().__init__(problem, settings, **options)
         self.ridge = problem.penalty.l2
-        self.sums = problem.sums or LossSums(problem)
         # Whether few columns are worth an exact preconditioner.
         self.exact = problem.sums is not None or is_dense(problem)
         self.hessian = None  # the last one, as long as its preconditioner serves
@@ -455,8 +486,12 @@ def is_dense(problem):
 # Sweeps of coordinate descent between attempts to solve for the free coefficients at once, which
 # cost as much as many of them; then a step goes on with what they found.
 SWEEPS = (20, 40, 80, 160, 320, 640)
+# Share of the length of the first steps of all coordinates at which a model is minimized well.
+SHORT = 0.1
 # Systems of equations that are solved at a time, each without what became zero in the last one.
 FACES = 10
+# Coefficients that a step may change, where only some can: of their number squared is the matrix.
+TOGETHER = 1000
 # How near to the l1 norm the slope of a column is that may become nonzero, and accuracy of sweeps.
 NEARLY, ROUGHLY = 0.9, 1e-3
 # Moves below this share of the longest coefficient are rounding.
@@ -466,95 +501,142 @@ SUFFICIENT, LENGTHS = 1e-4, (1.0, 0.5, 0.25, 0.125)
 
 
 class NewtonRun(SecondOrderRun):
+    """Steps to the minimum of the second-order model of the losses plus the penalty.
+
+    On a cluster, and for several outputs, a step changes the coefficients that are not zero, or at
+    which the penalty gives way to the gradient; if these are more than `TOGETHER`, those of
+    steepest descent in the unit of their column.
+    """
+
     def __init__(self, problem, settings, **options):
         super().__init__(problem, settings, **options)
+        self.center = problem.column_means if problem.centers else np.zeros(problem.n_columns)
         coef, intercept = self.engine.point()
-        self._begin_at(problem.penalty.prox(coef, 0.0), intercept)  # a start may break the bounds
+        self.engine.move_to(problem.penalty.prox(coef, 0.0), intercept)  # within its bounds
+        self.certify()
 
-    def _begin_at(self, coef, intercept):
-        scores, intercept = self.problem._best_scores(coef, intercept)
-        self._stand_at(coef, intercept, scores, *self.problem.losses_and_slopes(scores))
-
-    def _stand_at(self, coef, intercept, scores, losses, slopes):
-        self.engine.move_to(coef, intercept)
-        self.scores, self.losses, self.slopes = scores, losses, slopes
-        self.total = self.problem.gradient(slopes)
-        self.mass = float(slopes.sum()) if self.problem.fit_intercept else 0.0
+    def _stand(self, best):
+        super()._stand(best)
+        self.point = joined(best.coef, best.intercept)
+        self.value = best.objective * self.problem.total_weight
+        self.gradient = joined(best.total, 0.0)
+        # Scores to which long moves were added have their rounding: they are made again.
+        self.sums = self.problem.sums or LossSums(self.problem)
 
     def step(self):
-        if self.scores is None:
-            self._begin_at(*self.engine.point())
-        curvature = finite_sum.Curvature(self.problem, self.scores, self.slopes).rows
-        # The model must be bent where its slope is not zero, if only for the step to be too long.
-        curvature = np.maximum(curvature, BENT * self.largest)
-        minimize = self._by_columns if self.problem.is_by_columns else self._by_matrix
+        find = self._by_columns if self.problem.is_by_columns else self._by_matrix
         for damping in range(self.damping, len(DAMPED)):
-            damped = curvature + DAMPED[damping] * self.largest
-            if self._descend(minimize(damped), damped):
+            if self._descend(find(DAMPED[damping])):
                 self.damping = max(damping - (self.length == 1.0), 0)
                 break
         self.n_updates += self.problem.active.size
         if not self.has_dual:
             return self.certify()
         # What is known without the best intercept.
-        sums = self.losses, self.slopes, self.total, self.mass
-        row = self.problem.certificate(*self.engine.point(), *sums).row()
-        row["dual_gap"] += self.mass**2 / (curvature.sum() * self.problem.total_weight)
+        coef, intercept = self.engine.point()
+        losses, slopes = self.value - self.problem.penalty.value(coef), self.sums.slopes(self.point)
+        total, mass = parted(self.gradient, self.problem)
+        row = self.problem.certificate(coef, intercept, losses, slopes, total, mass).row()
+        row["dual_gap"] += np.vdot(mass, mass) / (self.bend * self.problem.total_weight)
         return self.certify() if self.may_stop(row) else self._row(row, certified=False)
 
+    def _by_matrix(self, damping):
+        problem, n_outputs, columns = self.problem, self.point.shape[1], self._columns()
+        matrix, follow, shift = self._model(damping, columns)
+        penalty = finite_sum.on_columns(problem.penalty, np.tile(columns, n_outputs))
+        center, mass = self.center[columns], self.gradient[-1]
+        slopes = self.gradient[columns] - np.multiply.outer(center, mass)
+        slopes = slopes.T.ravel() + mass @ follow
+        coef = self.point[columns].T.ravel()
+        change = minimize_model(matrix, slopes, coef, penalty) - coef
+        move = np.zeros_like(self.point)
+        move[columns] = change.reshape(n_outputs, -1).T
+        move[-1] = shift + follow @ change - center @ move[columns]
+        return move
+
+    def _model(self, damping, columns):
+        """Second derivatives by coefficients, where the intercepts follow, and how these do.
+
+        That is for columns about their means; last is the best change of the intercepts alone.
+        """
+        problem = self.problem
+        matrix = self.sums.matrix(self.point, damping, columns, self.center[columns])
+        n_outputs, size = matrix.shape[:2]
+        # Where losses are straight their largest curvature keeps the steps short.
+        mass = matrix[:, -1, :, -1]
+        self.bend = np.trace(mass)
+        if damping < DAMPED[1] and self.bend <= STRAIGHT * problem.stiffness:
+            return self._model(DAMPED[1], columns)
+        size = n_outputs * (size - 1)
+        own = matrix[:, :-1, :, :-1].reshape(size, size)
+        if not problem.fit_intercept:
+            return own, np.zeros((n_outputs, size)), 0.0
+        cross = matrix[:, -1, :, :-1].reshape(n_outputs, size)
+        inverse = np.linalg.pinv(mass, hermitian=True)
+        follow = -inverse @ cross
+        return own + cross.T @ follow, follow, -inverse @ self.gradient[-1]
+
+    def _columns(self):
+        """Columns of the coefficients that a step may change."""
+        problem = self.problem
+        if problem.sums is None and problem.n_outputs is None:
+            return np.arange(problem.n_columns)
+        coef, total = self.point[:-1], self.gradient[:-1]
+        steps = (coef - self.unit[:, None] * total).reshape(problem.shape)
+        moved = problem.penalty.prox(steps, self.unit).reshape(coef.shape)
+        distance = np.abs(moved - coef).max(axis=1) / np.sqrt(self.unit)
+        wanted = np.flatnonzero((distance > 0.0) | np.any(coef != 0.0, axis=1))
+        n_columns = TOGETHER // coef.shape[1]
+        if len(wanted) <= n_columns:
+            return wanted
+        return np.sort(wanted[np.argsort(-distance[wanted], kind="stable")[:n_columns]])
+
     @cached_property
-    def largest(self):
-        """Curvatures that no point exceeds."""
-        return self.problem.loss.smoothness * self.problem.weights
+    def unit(self):
+        curvature = self.problem.loss.smoothness * self.sums.columns().squares
+        return 1.0 / np.where(curvature > 0.0, curvature, 1.0)
 
-    def _by_matrix(self, curvature):
-        matrix, mean = finite_sum.weighted_products(self.problem, curvature)
-        slopes = self.total if mean is None else self.total - self.mass * mean
-        return minimize_model(matrix, slopes, self.engine.coef, self.problem.penalty)
-
-    def _by_columns(self, curvature):
+    def _by_columns(self, damping):
         """Coordinate descent in the columns that are or become nonzero."""
-        problem, (coef, _) = self.problem, self.engine.point()
+        problem, (coef, total) = self.problem, (self.point[:-1, 0], self.gradient[:-1, 0])
         penalty, X, moved = problem.penalty, problem.by_columns, coef.copy()
-        places = np.flatnonzero((coef != 0.0) | (np.abs(self.total) > NEARLY * penalty.l1))
+        h, mass = self.sums.curvatures(self.point, damping), self.gradient[-1, 0]
+        self.bend = h.sum()
+        places = np.flatnonzero((coef != 0.0) | (np.abs(total) > NEARLY * penalty.l1))
         sums.descend_columns(
-            X.data, X.indices, X.indptr, places, curvature, self.total, moved, penalty.l1,
-            penalty.l2, problem.fit_intercept, self.mass, SWEEPS[-1], ROUGHLY,
+            X.data, X.indices, X.indptr, places, h, total, moved, penalty.l1, penalty.l2,
+            problem.fit_intercept, mass, SWEEPS[-1], ROUGHLY,
         )  # fmt: skip
-        return moved
-
-    def _descend(self, target, curvature):
-        """Go towards coefficients, and the intercept that these make best to first order."""
-        problem, (coef, intercept) = self.problem, self.engine.point()
-        move, shift, penalty = target - coef, 0.0, problem.penalty.value(coef)
-        along = problem.scores(move, 0.0)
+        move = joined(moved - coef, 0.0)
         if problem.fit_intercept:
-            shift = -(self.mass + float(curvature @ along)) / float(curvature.sum())
-            along += shift
-        slope = float(self.total @ move) + self.mass * shift
-        most = (self.losses + penalty) * (1.0 + 1e-14)  # losses and penalties are not negative
+            along = problem.scores(move[:-1, 0], 0.0)
+            move[-1] = -(mass + h @ along) / self.bend
+        return move
+
+    def _descend(self, move):
+        problem, penalty = self.problem, self.problem.penalty
+        slope, most = np.vdot(self.gradient, move), self.value * (1.0 + 1e-14)
+        before = penalty.value(self.point[:-1].reshape(problem.shape))
         for self.length in LENGTHS:
-            moved = target if self.length == 1.0 else coef + self.length * move
+            moved = self.point + self.length * move
             # Sums leave bounds by rounding.
-            moved = np.clip(moved, problem.penalty.lower, problem.penalty.upper)
-            scores = self.scores + self.length * along
-            losses, slopes = problem.losses_and_slopes(scores)
-            new = problem.penalty.value(moved)
-            if losses + new <= most + SUFFICIENT * (self.length * slope + new - penalty):
-                self._stand_at(moved, intercept + self.length * shift, scores, losses, slopes)
+            coef = penalty.prox(moved[:-1].reshape(problem.shape), 0.0)
+            moved[:-1] = coef.reshape(moved[:-1].shape)
+            losses, gradient = self.sums.evaluate(moved, self.point, move, self.length)
+            new = penalty.value(coef)
+            if losses + new <= most + SUFFICIENT * (self.length * slope + new - before):
+                self.point, self.value, self.gradient = moved, losses + new, gradient
+                self.engine.move_to(*parted(moved, problem))
                 return True
         return False
 
-    def _stand(self, best):
-        super()._stand(best)
-        self.scores = None  # made again if there is another step
-
 
 def minimize_model(matrix, slopes, coef, penalty):
-    """Minimizer of ``<slopes, v - coef> + |v - coef|_matrix^2 / 2 + penalty(v)``.
+    """Minimize ``<slopes, v - coef> + |v - coef|_matrix^2 / 2 + penalty(v)``, a ridge exactly.
 
     A few sweeps of coordinate descent find the coefficients that are free, that is not at zero for
-    their l1 norm or at a bound; the systems of linear equations for these are then solved.
+    their l1 norm or at a bound; the systems of linear equations for these are then solved. It ends
+    when steps of single coordinates are `SHORT` in the units of the model.
     """
     l1, l2 = float(penalty.l1), float(penalty.l2)
     if finite_sum.is_ridge(penalty):
@@ -562,9 +644,15 @@ def minimize_model(matrix, slopes, coef, penalty):
     bounds = np.empty((len(coef), 2))
     bounds[:, 0], bounds[:, 1] = penalty.lower, penalty.upper
     w, gradient = coef.copy(), slopes.copy()
+    unit = 1.0 / np.maximum(np.diagonal(matrix), sums.STRAIGHT)
+
+    def length():
+        return np.linalg.norm((penalty.prox(w - unit * gradient, unit) - w) / np.sqrt(unit))
+
+    enough = SHORT * length()
     for sweeps in SWEEPS:
         swept = sums.descend(matrix, gradient, w, l1, l2, bounds, sweeps, SMALL)
-        if swept or _solve_for_free(matrix, gradient, w, penalty):
+        if swept or _solve_for_free(matrix, gradient, w, penalty) or length() <= enough:
             break
     return w
 
@@ -587,14 +675,21 @@ def _solve_for_free(matrix, gradient, w, penalty):
         if l1 > 0.0:
             end = np.where(move * sign < 0.0, np.clip(0.0, lower, upper), end)
         reach = np.divide(end - w, move, out=np.full_like(w, np.inf), where=move != 0.0)
-        length = min(1.0, reach.min())
-        w += length * move
-        gradient += length * (matrix @ move)
+        least, length, slopes = reach.min(), 1.0, gradient + l2 * w + l1 * sign
+        # As far as the model falls, where what would go beyond its end stays there.
+        while True:
+            change = np.where(reach < length, end - w, length * move)
+            bent = matrix @ change
+            if length <= least or change @ (slopes + 0.5 * (bent + l2 * change)) < 0.0:
+                break
+            length = max(0.5 * length, least)
+        w += change
+        gradient += bent
         w[reach <= length] = end[reach <= length]
-        if length == 1.0:
+        if least >= 1.0:
             break
     falls = np.abs(penalty.prox(w - gradient, 1.0) - w) > slack
-    return length == 1.0 and not np.any(falls & ~free)
+    return least >= 1.0 and not np.any(falls & ~free)
 
 
 def start_from_part(problem, solver, *, tol, rng):
@@ -611,8 +706,7 @@ def start_from_part(problem, solver, *, tol, rng):
 class Newton(Solver):
     """Proximal Newton method, for some hundred columns, or many sparse ones and an l1 norm.
 
-    For one output; on Dask collections also for several outputs, and for more columns if few of
-    them are nonzero.
+    With several outputs, or on Dask collections, also for more columns if few of them are nonzero.
 
     Every step minimizes the second-order model of the losses plus the penalty: one system of
     linear equations for a ridge, coordinate descent on the matrix of second derivatives and such
@@ -626,12 +720,10 @@ class Newton(Solver):
     """
 
     def start(self, problem, *, tol, rng, n_workers=1, start=None):
-        if problem.newton_run is not None:
-            return problem.newton_run(problem, self, tol=tol, rng=rng, start=start)
-        if not problem.penalty.separable or problem.n_outputs is not None:
+        if not problem.penalty.separable:
             raise ValueError(
-                "solver='newton' takes one output and penalties of single coefficients only; use "
-                "solver='newton_cg' or 'asaga'"
+                "solver='newton' takes penalties of single coefficients only: use solver='asaga'"
             )
-        start = start or start_from_part(problem, self, tol=tol, rng=rng)
+        if start is None and problem.sums is None:
+            start = start_from_part(problem, self, tol=tol, rng=rng)
         return NewtonRun(problem, self, tol=tol, rng=rng, start=start)
