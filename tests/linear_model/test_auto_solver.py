@@ -40,9 +40,10 @@ TABLES = [load_iris, load_wine, load_breast_cancer, load_digits]
         ({"l1_ratio": 0.5, "loss": "squared_hinge"}, 1500, sp.csr_array, 2, "Sdca"),
         ({"l1_ratio": 1.0}, 1500, sp.csr_array, 2, "Newton"),
         ({}, 1500, sp.csr_array, 3, "NewtonCG"),
-        ({"l1_ratio": 0.5}, 1500, np.asarray, 2, "Asaga"),
+        ({"l1_ratio": 0.5}, 1500, np.asarray, 2, "Newton"),
         ({"l1_ratio": 0.5}, 40, np.asarray, 3, "Newton"),
-        ({"l1_ratio": 0.5}, 400, np.asarray, 3, "Asaga"),
+        ({"l1_ratio": 0.5}, 1500, sp.csr_array, 3, "Newton"),
+        ({"penalty": Box(-1, 1)}, 400, np.asarray, 3, "Newton"),
         ({"l1_ratio": 0.5}, 40, sp.csr_array, 3, "Newton"),
         ({"penalty": GroupLasso([[0, 1]])}, 40, np.asarray, 2, "Asaga"),
         ({"solver": "newton_cg"}, 40, np.asarray, 2, "NewtonCG"),
@@ -74,6 +75,44 @@ def test_probabilities_are_those_of_the_optimum(load, scaled):
     assert model.converged_
     best = LogisticRegression(solver="newton-cholesky", tol=1e-12, max_iter=1000).fit(X, y)
     np.testing.assert_allclose(model.predict_proba(X), best.predict_proba(X), rtol=0, atol=0.01)
+
+
+def _check_optimum(coef, slopes, l1, l2):
+    """The conditions of optimality with an l1 norm: slopes of the mean loss at coefficients."""
+    slopes = slopes + l2 * coef
+    assert np.all(np.abs(slopes[coef == 0.0]) <= l1 * 1.001)
+    free = coef != 0.0
+    np.testing.assert_allclose(slopes[free], -l1 * np.sign(coef[free]), atol=0.01 * l1)
+
+
+@pytest.mark.parametrize("load", [load_iris, load_wine, load_digits])
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
+@pytest.mark.parametrize("l1_ratio", [0.5, 1.0])
+def test_several_classes_with_an_l1_norm(load, form, l1_ratio):
+    X, y = load(return_X_y=True)
+    model = AsagaClassifier("multinomial", l1_ratio=l1_ratio, tol=1e-8).fit(form(X), y)
+    assert model.converged_
+    slopes = (model.predict_proba(X) - np.eye(y.max() + 1)[y]).T @ X / len(X)
+    _check_optimum(model.coef_, slopes, l1_ratio / len(X), (1.0 - l1_ratio) / len(X))
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("l1_ratio", [0.5, 1.0])
+def test_wide_tables_with_an_l1_norm(rng, n_classes, l1_ratio):
+    factors = rng.standard_normal((100, 30))
+    X = factors @ rng.standard_normal((30, 5000)) + rng.standard_normal((100, 5000))
+    X, y = X * np.exp(rng.standard_normal(5000)), np.digitize(X[:, 0], [0, 5][: n_classes - 1])
+    model = AsagaClassifier("multinomial", l1_ratio=l1_ratio, tol=1e-8, multi_class="multinomial")
+    model.fit(X, y)
+    assert model.converged_
+    shares = model.predict_proba(X)
+    slopes = (shares - np.eye(n_classes)[y]).T @ X / len(X)
+    slopes = slopes[1:] if len(model.coef_) == 1 else slopes
+    _check_optimum(model.coef_, slopes, l1_ratio / len(X), (1.0 - l1_ratio) / len(X))
+    model = AsagaRegressor(l1_ratio=l1_ratio, alpha=0.1, tol=1e-8).fit(X, factors[:, 0])
+    assert model.converged_
+    slopes = (model.predict(X) - factors[:, 0]) @ X / len(X)
+    _check_optimum(model.coef_, slopes, 0.1 * l1_ratio, 0.1 * (1.0 - l1_ratio))
 
 
 def test_dependent_columns():

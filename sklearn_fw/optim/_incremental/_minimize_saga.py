@@ -197,6 +197,8 @@ def convergence_advice(run, outcome):
     return f"{name} {value:.3g} > {limit:.3g} after {outcome.n_iter} epochs: {remedy}"
 
 
+# Columns of all outputs that a step with an l1 norm must be able to take.
+FEWEST = 20
 # Most columns for a matrix of second derivatives of dense tables, whose columns depend on each
 # other.
 DENSE = 1000
@@ -214,6 +216,10 @@ def choose_solver(problem):
         return Newton(), f"{d} sparse columns, many of them zero: second order by columns"
     dense, ridge = is_dense(problem), is_ridge(penalty)
     kind, most = ("dense", DENSE) if dense else ("sparse", SPARSE)
+    n_outputs = problem.n_outputs or 1
+    vanish = penalty.l1 > 0.0 and FEWEST * n_outputs <= TOGETHER
+    if (dense or n_outputs > 1) and (vanish or (not ridge and n_outputs * d <= TOGETHER)):
+        return Newton(), f"{d} {kind} columns, of which steps take a part: second order"
     by_rows = problem.n_outputs is None and penalty.l2 > 0.0 and sp.issparse(problem.X)
     # Epochs over CSR rows, however full, cost less than the products of these rows.
     differ = by_rows and ridge and d > most and _rows_differ(problem)
@@ -225,18 +231,14 @@ def choose_solver(problem):
     bends = penalized and not isinstance(problem.loss, SquaredError)
     if problem.n_outputs is None and d <= most and (dense or not bends):
         return Newton(), f"{d} {kind} columns, at most {most}, and one output: second order"
-    if not ridge and problem.n_outputs is not None and d * problem.n_outputs <= TOGETHER:
-        return Newton(), f"{d} {kind} columns of {problem.n_outputs} outputs: second order"
     if ridge and not problem.loss._is_compiled:
         return NewtonCG(), "a loss of your own, a smooth objective: second order, all rows at once"
     if ridge and not differ:
-        outputs = "one output" if problem.n_outputs is None else f"{problem.n_outputs} outputs"
+        outputs = "one output" if n_outputs == 1 else f"{n_outputs} outputs"
         return NewtonCG(), f"{d} {kind} columns, {outputs} and a smooth objective: second order"
     if differ or (by_rows and not dense and d > most):
         return Sdca(), f"{d} columns of CSR rows, more than {most}, and a ridge: dual coordinates"
-    if dense:
-        return Asaga(), "neither one output of few columns nor a smooth objective"
-    return Asaga(), f"{d} sparse columns and not a smooth objective: incremental"
+    return Asaga(), f"{d} {kind} columns and not a smooth objective: incremental"
 
 
 def _rows_differ(problem):

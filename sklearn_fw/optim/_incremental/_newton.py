@@ -490,8 +490,9 @@ SWEEPS = (20, 40, 80, 160, 320, 640)
 SHORT = 0.1
 # Systems of equations that are solved at a time, each without what became zero in the last one.
 FACES = 10
-# Coefficients that a step may change, where only some can: of their number squared is the matrix.
-TOGETHER = 1000
+# Coefficients that a step may change, where an l1 norm leaves many at zero: at first, and at most,
+# as their number squared is that of a matrix.
+FIRST, TOGETHER = 200, 2000
 # How near to the l1 norm the slope of a column is that may become nonzero, and accuracy of sweeps.
 NEARLY, ROUGHLY = 0.9, 1e-3
 # Moves below this share of the longest coefficient are rounding.
@@ -503,9 +504,9 @@ SUFFICIENT, LENGTHS = 1e-4, (1.0, 0.5, 0.25, 0.125)
 class NewtonRun(SecondOrderRun):
     """Steps to the minimum of the second-order model of the losses plus the penalty.
 
-    On a cluster, and for several outputs, a step changes the coefficients that are not zero, or at
-    which the penalty gives way to the gradient; if these are more than `TOGETHER`, those of
-    steepest descent in the unit of their column.
+    With an l1 norm, and on a cluster, a step changes the columns that are not zero and as many of
+    those where the penalty gives way to the gradient, first those of steepest descent in the unit
+    of their column.
     """
 
     def __init__(self, problem, settings, **options):
@@ -578,18 +579,19 @@ class NewtonRun(SecondOrderRun):
 
     def _columns(self):
         """Columns of the coefficients that a step may change."""
-        problem = self.problem
-        if problem.sums is None and problem.n_outputs is None:
+        problem, coef, total = self.problem, self.point[:-1], self.gradient[:-1]
+        if problem.sums is None and problem.penalty.l1 == 0.0 and coef.size <= TOGETHER:
             return np.arange(problem.n_columns)
-        coef, total = self.point[:-1], self.gradient[:-1]
         steps = (coef - self.unit[:, None] * total).reshape(problem.shape)
         moved = problem.penalty.prox(steps, self.unit).reshape(coef.shape)
         distance = np.abs(moved - coef).max(axis=1) / np.sqrt(self.unit)
-        wanted = np.flatnonzero((distance > 0.0) | np.any(coef != 0.0, axis=1))
-        n_columns = TOGETHER // coef.shape[1]
-        if len(wanted) <= n_columns:
-            return wanted
-        return np.sort(wanted[np.argsort(-distance[wanted], kind="stable")[:n_columns]])
+        kept = np.any(coef != 0.0, axis=1)
+        size = max(FIRST, 2 * coef.shape[1] * np.count_nonzero(kept))
+        n_columns = min(size, TOGETHER) // coef.shape[1]
+        if 2 * np.count_nonzero(kept) <= n_columns:
+            distance[kept] = np.inf
+        order = np.argsort(-distance, kind="stable")[:n_columns]
+        return np.sort(order[(distance > 0.0)[order] | kept[order]])
 
     @cached_property
     def unit(self):
@@ -704,19 +706,18 @@ def start_from_part(problem, solver, *, tol, rng):
 
 
 class Newton(Solver):
-    """Proximal Newton method, for some hundred columns, or many sparse ones and an l1 norm.
-
-    With several outputs, or on Dask collections, also for more columns if few of them are nonzero.
+    """Proximal Newton method, for some hundred columns, or an l1 norm that few of many survive.
 
     Every step minimizes the second-order model of the losses plus the penalty: one system of
     linear equations for a ridge, coordinate descent on the matrix of second derivatives and such
-    systems for the l1 norm and bounds. Scales and dependence of columns are of no importance. A
+    systems for the l1 norm and bounds; with an l1 norm in a set of columns that grows as more
+    become nonzero. Scales and dependence of columns are of no importance. A
     step that does not lower the objective is damped by the largest curvature that there can be.
     With more than 800 rows per column the start is the optimum of every eighth row.
     An iteration costs O(n d^2) for dense rows, a sum of squares of row lengths for sparse ones,
-    and O(d^3). With more than 500 sparse columns, log-loss or squared errors and an l1 norm,
-    coordinates descend in the columns themselves: a sweep costs their entries (Yuan, Ho and Lin,
-    JMLR 13, 2012).
+    and O(d^3), where d are the columns in the set. With more than 500 sparse columns, one output,
+    log-loss or squared errors and an l1 norm, coordinates descend in the columns themselves: a
+    sweep costs their entries (Yuan, Ho and Lin, JMLR 13, 2012).
     """
 
     def start(self, problem, *, tol, rng, n_workers=1, start=None):
