@@ -325,11 +325,11 @@ class AsagaClassifier(LinearClassifier, AsagaModel):
         For more than two classes: one problem per class against the rest ("ovr"), or one with the
         loss "multinomial". "auto" is "multinomial" for "log_loss", else "ovr".
     solver : str or solver object, default="auto"
-        "auto" takes "newton" or "newton_cg" for dense tables where the penalty allows it, "newton"
-        for log-loss with an l1 part on many sparse columns, "sdca" or "newton_cg" for a ridge on
-        them, else "asaga". Also "sparse_saga" ("asaga" on one thread), "saga", "lagged_saga",
-        "sag", "svrg", or an object of `sklearn_fw.optim`, whose settings are grid keys
-        ``solver__step_size``.
+        "auto" takes "newton" or "newton_cg" for dense tables and several classes where the penalty
+        allows it, "newton" for log-loss with an l1 part on many sparse columns, "sdca" or
+        "newton_cg" for a ridge on them, else "asaga". Also "sparse_saga" ("asaga" on one thread),
+        "saga", "lagged_saga", "sag", "svrg", or an object of `sklearn_fw.optim`, whose settings are
+        grid keys ``solver__step_size``.
     fit_intercept : bool, default=True
         Whether to fit an intercept c, which is not penalized.
     class_weight : dict, "balanced" or None, default=None

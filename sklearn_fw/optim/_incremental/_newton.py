@@ -664,30 +664,31 @@ def _solve_for_free(matrix, gradient, w, penalty):
 
     ``w`` and ``gradient``, that of the quadratic part, change in place. True at the minimizer.
     """
-    l1, l2, lower, upper = penalty.l1, penalty.l2, penalty.lower, penalty.upper
+    l1, l2 = penalty.l1, penalty.l2
+    lower, upper = (np.broadcast_to(side, w.shape) for side in (penalty.lower, penalty.upper))
     slack = 1e-12 * (np.abs(gradient).max() + l1)
     for _ in range(FACES):
         free = (w > lower) & (w < upper) & ((w != 0.0) | (l1 == 0.0))
         if not free.any():
             return False
-        sign, move = np.sign(w), np.zeros_like(w)
-        missing = (gradient + l2 * w + l1 * sign)[free]
-        move[free] = -finite_sum.solve_positive(matrix[np.ix_(free, free)], missing, l2)
-        end = np.where(move > 0.0, upper, lower)
+        rows, own, sign = matrix[free], w[free], np.sign(w[free])
+        inner, missing = rows[:, free], gradient[free] + l2 * own + l1 * sign
+        move = -finite_sum.solve_positive(inner, missing, l2)
+        end = np.where(move > 0.0, upper[free], lower[free])
         if l1 > 0.0:
-            end = np.where(move * sign < 0.0, np.clip(0.0, lower, upper), end)
-        reach = np.divide(end - w, move, out=np.full_like(w, np.inf), where=move != 0.0)
-        least, length, slopes = reach.min(), 1.0, gradient + l2 * w + l1 * sign
+            zero = np.clip(0.0, lower[free], upper[free])
+            end = np.where(move * sign < 0.0, zero, end)
+        reach = np.divide(end - own, move, out=np.full_like(own, np.inf), where=move != 0.0)
+        least, length = reach.min(), 1.0
         # As far as the model falls, where what would go beyond its end stays there.
         while True:
-            change = np.where(reach < length, end - w, length * move)
-            bent = matrix @ change
-            if length <= least or change @ (slopes + 0.5 * (bent + l2 * change)) < 0.0:
+            change = np.where(reach < length, end - own, length * move)
+            bent = inner @ change + l2 * change
+            if length <= least or change @ (missing + 0.5 * bent) < 0.0:
                 break
-            length = max(0.5 * length, least)
-        w += change
-        gradient += bent
-        w[reach <= length] = end[reach <= length]
+            length = max(0.25 * length, least)
+        w[free] = np.where(reach <= length, end, own + change)
+        gradient += change @ rows
         if least >= 1.0:
             break
     falls = np.abs(penalty.prox(w - gradient, 1.0) - w) > slack
