@@ -588,7 +588,7 @@ class NewtonRun(SecondOrderRun):
         kept = np.any(coef != 0.0, axis=1)
         size = max(FIRST, 2 * coef.shape[1] * np.count_nonzero(kept))
         n_columns = min(size, TOGETHER) // coef.shape[1]
-        if 2 * np.count_nonzero(kept) <= n_columns:
+        if 2 * np.count_nonzero(kept) <= n_columns:  # as many others are left
             distance[kept] = np.inf
         order = np.argsort(-distance, kind="stable")[:n_columns]
         return np.sort(order[(distance > 0.0)[order] | kept[order]])
@@ -605,15 +605,11 @@ class NewtonRun(SecondOrderRun):
         h, mass = self.sums.curvatures(self.point, damping), self.gradient[-1, 0]
         self.bend = h.sum()
         places = np.flatnonzero((coef != 0.0) | (np.abs(total) > NEARLY * penalty.l1))
-        sums.descend_columns(
+        drift = sums.descend_columns(
             X.data, X.indices, X.indptr, places, h, total, moved, penalty.l1, penalty.l2,
             problem.fit_intercept, mass, SWEEPS[-1], ROUGHLY,
         )  # fmt: skip
-        move = joined(moved - coef, 0.0)
-        if problem.fit_intercept:
-            along = problem.scores(move[:-1, 0], 0.0)
-            move[-1] = -(mass + h @ along) / self.bend
-        return move
+        return joined(moved - coef, -drift / self.bend)
 
     def _descend(self, move):
         problem, penalty = self.problem, self.problem.penalty
