@@ -69,7 +69,7 @@ LINES_OF_CODE = {
     "penalties": 418,
     "projections": 120,
     "inference": 2004,
-    "optim": 6395,
+    "optim": 6401,
     "model_selection": 455,
     "random_fields": 3277,
     "structured": 9273,

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .._incremental._finite_sum import FiniteSum, Shifted
-from .._incremental._newton import LossSums, joined
+from .._incremental._loss_sums import LossSums, joined
 
 
 class Facts(NamedTuple):

@@ -13,12 +13,11 @@ from ..._core.parameters import check_parameters
 from ..._kernels import lazy
 from ...losses import SquaredError
 from . import _finite_sum as finite_sum
+from ._loss_sums import LossSums, joined, parted
 from ._run import Run, Solver, Start
 
 sums = lazy("common.sums")
 
-# Columns up to which a matrix that all outputs share preconditions.
-COLUMNS = 1000
 # Iterations of conjugate gradients per step.
 CG_STEPS = 250
 # Products with which a step is found where the matrix serves for the next one, too.
@@ -34,154 +33,11 @@ FULL = 0.2
 JITTER, WIDE_STEPS = 1e-12, 60
 # Share of the largest curvature below which losses are straight.
 STRAIGHT = 1e-6
-# Share of the largest curvature that proximal steps assume where losses are straighter: where its
-# slope is not zero a model must be bent, if only for the step to be too long.
-BENT = 1e-10
 # A start is the optimum of one row in SHARE, if these are at least ROWS per column and LEAST: to
 # this relative gap, or after PART_STEPS.
 SHARE, ROWS, LEAST, NEAR, PART_STEPS = 8, 100, 1000, 0.1, 20
 # Conditions of the line search on the decrease and on the slope, and lengths that it tries.
 DECREASE, FLATTER, TRIALS = 1e-4, 0.9, 40
-
-
-class LossSums:
-    """Sums over rows at points: arrays of a row per column and one, the last, of intercepts.
-
-    Scores and slopes at the last two points are kept, and scores along the last direction. Copies
-    of these are known by their numbers: every task on a cluster brings its own.
-    """
-
-    def __init__(self, problem):
-        self.problem = problem
-        self._kept = []  # the last points, with their scores, losses and slopes
-        self._along = None, None
-        self._bent = None, None, None
-
-    def _at(self, point, scores=None):
-        """Scores, losses and slopes at a point."""
-        for known, *found in self._kept:
-            if same(known, point):
-                return found
-        if scores is None:
-            scores = self.problem.centered_scores(*parted(point, self.problem))
-        losses, slopes = self.problem.losses_and_slopes(scores)
-        self._kept = [*self._kept[-1:], (point, scores, losses, slopes)]
-        return scores, losses, slopes
-
-    def evaluate(self, point, before=None, move=None, length=0.0):
-        """Sum of the losses and its gradient at ``point``, which is ``before + length * move``."""
-        if before is not None:
-            scores = self._at(before)[0]
-            self._kept.sort(key=lambda kept: same(kept[0], before))  # the other one goes
-            if not same(self._along[0], move):
-                self._along = move, self.problem.scores(*parted(move, self.problem))
-            self._at(point, scores + length * self._along[1])
-        _, losses, slopes = self._at(point)
-        return losses, self._gradient(point, slopes)
-
-    def slopes(self, point):
-        return self._at(point)[2]
-
-    def _gradient(self, like, slopes):
-        gradient = np.zeros_like(like)
-        gradient[:-1] = self.problem.gradient(slopes).reshape(like[:-1].shape)
-        if self.problem.fit_intercept:
-            gradient[-1] = slopes.sum(axis=0)
-        return gradient
-
-    def _curvature(self, point, damping):
-        """`Curvature` of the losses plus ``damping`` times the largest that there can be."""
-        if not same(self._bent[0], point) or self._bent[1] != damping:
-            problem = self.problem
-            scores, _, slopes = self._at(point)
-            curvature = finite_sum.Curvature(problem, scores, slopes)
-            if damping and problem.n_outputs is None:
-                largest = problem.loss.smoothness * problem.weights
-                curvature.rows = curvature.rows + damping * largest
-            self._bent = point, damping, curvature
-        return self._bent[2]
-
-    def bend(self, point, damping, exact, flat=False):
-        """`Bend` of the mean curvature of all outputs; of the largest that there can be if flat."""
-        problem = self.problem
-        h = self._curvature(point, damping).rows
-        if flat:
-            h = np.full_like(h, problem.loss.smoothness)
-        h = h if problem.n_outputs is None else h.mean(axis=1)
-        return bend_of(problem, h, exact and problem.n_columns <= COLUMNS)
-
-    def curvatures(self, point, damping):
-        """Second derivatives of the losses of one output by their scores."""
-        largest = self.problem.loss.smoothness * self.problem.weights
-        return np.maximum(self._curvature(point, damping).rows, BENT * largest)
-
-    def columns(self, as_matrix=False):
-        return bend_of(self.problem, self.problem.weights, as_matrix)
-
-    def matrix(self, point, damping, columns, center):
-        """Second derivatives by coefficients of columns about a center, and by intercepts.
-
-        Two outputs, each followed by a column, or the last for the intercept, are the indices.
-        """
-        problem, curvature = self.problem, self._curvature(point, damping)
-        n_outputs, size = point.shape[1], len(columns) + 1
-        total = np.empty((n_outputs, size, n_outputs, size))
-        largest, X = problem.loss.smoothness * problem.weights, problem.X
-        if sp.issparse(X) and len(columns) < problem.n_columns:
-            X, columns = X[:, columns], None
-        for k, l in zip(*np.tril_indices(n_outputs)):
-            h = curvature.between(k, l)
-            if k == l:
-                h = np.maximum(h + damping * largest if n_outputs > 1 else h, BENT * largest)
-            products = finite_sum.second_moments(X, h, center, columns)
-            total[k, :, l] = total[l, :, k] = products if k == l else -products
-        return total
-
-    def product(self, point, damping, move):
-        """Second derivatives of the losses times ``move``."""
-        problem, curvature = self.problem, self._curvature(point, damping)
-        if problem.n_outputs is None and sp.issparse(problem.X):
-            X, product = problem.X, np.zeros_like(move)
-            h, out = curvature.rows, product[:, 0]
-            sums.add_products(X.data, X.indices, X.indptr, h, move[:, 0], out)
-            product[-1] *= problem.fit_intercept
-            return product
-        return self._gradient(move, curvature.apply(problem.scores(*parted(move, problem))))
-
-    @property
-    def stiffness(self):
-        return self.problem.stiffness
-
-
-def same(a, b):
-    return a is b or np.array_equal(a, b)
-
-
-class Bend:
-    """Sum of curvatures h_i, squares of the rows and h-weighted mean row (None without intercept).
-
-    Squares are a matrix, about the mean if there is one, or the sums of squares of columns.
-    """
-
-    def __init__(self, mass, squares, mean):
-        self.mass, self.squares, self.mean = mass, squares, mean
-
-    def __add__(self, other):
-        mass, squares = self.mass + other.mass, self.squares + other.squares
-        if self.mean is None or not mass > 0.0:
-            return Bend(mass, squares, self.mean)
-        apart = other.mean - self.mean
-        if squares.ndim == 2:
-            squares += (self.mass * other.mass / mass) * np.multiply.outer(apart, apart)
-        return Bend(mass, squares, self.mean + (other.mass / mass) * apart)
-
-
-def bend_of(problem, h, as_matrix):
-    """The `Bend` of curvatures h."""
-    if as_matrix:
-        return Bend(h.sum(), *finite_sum.weighted_products(problem, h))
-    mean = problem.gradient(h) / (h.sum() or 1.0) if problem.fit_intercept else None
-    return Bend(h.sum(), finite_sum.sums_of_squares(problem.X, h), mean)
 
 
 class Hessian:
@@ -235,19 +91,6 @@ class Hessian:
         if self.mean is not None:
             step[-1] = mass / self.mass - self.mean @ step[:-1]
         return step
-
-
-def joined(coef, intercept):
-    """The array that `LossSums` takes as a point, which `parted` takes apart."""
-    coef = coef.reshape(len(coef), -1)
-    point = np.empty((len(coef) + 1, coef.shape[1]))
-    point[:-1], point[-1] = coef, intercept
-    return point
-
-
-def parted(point, problem):
-    coef, intercept = point[:-1], point[-1]
-    return (coef, intercept) if problem.n_outputs else (coef[:, 0], intercept[0])
 
 
 def _inverse_root(diagonal):
