@@ -24,14 +24,12 @@ def refusal(solver, problem):
         if not single:
             return "one output"
         return "bounds" if np.any(np.isfinite([penalty.lower, penalty.upper])) else None
-    if solver == "saga" and not penalty.separable:
+    if solver in ("saga", "newton") and not penalty.separable:
         return "asaga"
     if solver == "sdca" and problem.loss == "multinomial":
         return "one score"
     if solver == "sdca" and not (penalty.separable and penalty.l2 > 0):
         return "l1_ratio < 1"
-    if solver == "newton" and not single:
-        return "newton_cg"
     if solver == "newton_cg" and not is_ridge(penalty):
         return "ridge"
     return None
@@ -194,7 +192,8 @@ def test_newton_leaves_points_where_losses_are_straight(rng, loss, fit_intercept
     run = resolve_incremental_solver("newton").start(
         problem, tol=1e-10, rng=np.random.RandomState(0)
     )
-    run._begin_at(30.0 * coef, run.engine.intercept)
+    run.engine.move_to(30.0 * coef, run.engine.intercept)
+    run.certify()
     run.run(60)
     best = run_on(problem, "newton", tol=1e-10)[0].best
     assert run.best.objective == pytest.approx(best.objective, rel=1e-9)
