@@ -209,10 +209,14 @@ def test_networkx_graphs(rng, cls):
     X, y = make_graphs(rng)
     graphs, dicts = zip(*(as_networkx(x, labels, cls()) for x, labels in zip(X, y)))
     model = GraphModel(node_attributes=["color", "size"])
-    svm = StructuredSVM(model, C=1.0, tol=1e-3, max_iter=500).fit(list(graphs), list(dicts))
+    svm = StructuredSVM(model, C=1.0, tol=1e-3, max_iter=500, random_state=0).fit(
+        list(graphs), list(dicts)
+    )
     symmetry = "symmetric" if cls is nx.Graph else "free"
     assert svm.model_.edge_symmetry_ == symmetry
-    same = StructuredSVM(GraphModel(edge_symmetry=symmetry), C=1.0, tol=1e-3, max_iter=500)
+    same = StructuredSVM(
+        GraphModel(edge_symmetry=symmetry), C=1.0, tol=1e-3, max_iter=500, random_state=0
+    )
     same.fit(X, y)
     assert svm.objective_ == pytest.approx(same.objective_, rel=2e-3)
     predicted = svm.predict(list(graphs))
