@@ -508,11 +508,11 @@ def weighted_products(problem, h):
 
 
 def second_moments(X, h, center=None, columns=None):
-    """``sum_i h_i v_i v_i^T`` for ``v_i = (x_i - center, 1)``, in these columns or in all."""
+    """``sum_i h_i v_i v_i^T`` for ``v_i = (x_i - center, 1)``, of dense rows in some columns."""
+    if sp.issparse(X):
+        return _sparse_moments(X, h, center)
     if columns is not None and len(columns) == X.shape[1]:
         columns = None
-    if sp.issparse(X):
-        return _sparse_moments(X if columns is None else X[:, columns], h, center)
     size = (X.shape[1] if columns is None else len(columns)) + 1
     step, total = max(64, BYTES // (8 * size)), np.zeros((size, size))
     space, root = np.empty((min(step, len(h)), size)), np.sqrt(h)

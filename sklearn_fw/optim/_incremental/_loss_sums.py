@@ -99,7 +99,7 @@ class LossSums:
         total = np.empty((n_outputs, size, n_outputs, size))
         largest, X = problem.loss.smoothness * problem.weights, problem.X
         if sp.issparse(X) and len(columns) < problem.n_columns:
-            X, columns = X[:, columns], None
+            X = X[:, columns]  # once for all pairs
         for k, l in zip(*np.tril_indices(n_outputs)):
             h = curvature.between(k, l)
             if k == l:

@@ -551,9 +551,9 @@ class Newton(Solver):
     Every step minimizes the second-order model of the losses plus the penalty: one system of
     linear equations for a ridge, coordinate descent on the matrix of second derivatives and such
     systems for the l1 norm and bounds; with an l1 norm in a set of columns that grows as more
-    become nonzero. Scales and dependence of columns are of no importance. A
-    step that does not lower the objective is damped by the largest curvature that there can be.
-    With more than 800 rows per column the start is the optimum of every eighth row.
+    become nonzero. Scales and dependence of columns are of no importance. A step that does not
+    lower the objective is damped by the largest curvature that there can be. With more
+    than 800 rows per column the start is the optimum of every eighth row.
     An iteration costs O(n d^2) for dense rows, a sum of squares of row lengths for sparse ones,
     and O(d^3), where d are the columns in the set. With more than 500 sparse columns, one output,
     log-loss or squared errors and an l1 norm, coordinates descend in the columns themselves: a
