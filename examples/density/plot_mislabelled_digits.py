@@ -17,6 +17,7 @@ imputes missing labels.
 import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.datasets import load_digits
+from sklearn.metrics import log_loss
 
 from sklearn_fw.density import KernelStudentTClassifier
 
@@ -47,16 +48,18 @@ for ax, k in zip(axes.flat, suspects):
 # %%
 # Missing labels
 # --------------
-# ``predict`` returns the most probable label of new images. Probabilities come from the joint
-# density and are extreme, because its exponent grows with the number of rows; ``temperature``
-# divides the log scores.
+# ``predict`` returns the most probable label of new images. Probabilities from the joint density
+# itself are extreme, because its exponent grows with the number of rows. ``predict_proba`` divides
+# the log scores by a temperature, which is chosen by left-out labels.
 
 print(f"{1 - classifier.score(X[test] / 16, y[test]):.1%} of {len(test)} predictions are wrong")
 
 figure, ax = plt.subplots(figsize=(6, 4), layout="constrained")
-for temperature in (1.0, 10.0, 30.0):
-    classifier.set_params(temperature=temperature)
-    confidence = classifier.predict_proba(X[test] / 16).max(axis=1)
-    ax.hist(confidence, bins=40, range=(0, 1), histtype="step", label=f"{temperature:g}")
+for name, temperature in (("1", 1.0), ("chosen", "auto")):
+    classifier = KernelStudentTClassifier(temperature=temperature).fit(X[train] / 16, given)
+    probabilities = classifier.predict_proba(X[test] / 16)
+    loss = log_loss(y[test], probabilities)
+    print(f"temperature {classifier.temperature_:.1f}: mean log loss {loss:.3f}")
+    ax.hist(probabilities.max(axis=1), bins=40, range=(0, 1), histtype="step", label=name)
 ax.set(xlabel="probability of the predicted label", ylabel="digits", yscale="log")
 ax.legend(title="temperature")

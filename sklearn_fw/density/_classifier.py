@@ -1,10 +1,10 @@
 """Label reconstruction: the density of inputs and labels together."""
 
-from collections.abc import Hashable
 from dataclasses import KW_ONLY
 
 import numpy as np
 from scipy.linalg import lapack
+from scipy.optimize import minimize_scalar
 from scipy.special import log_softmax, softmax
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
@@ -14,12 +14,11 @@ from .._core.estimator import Estimator, LabelMixin
 from .._core.parameters import check_parameters
 from . import _kernels as kernels
 from ._backend import NUMPY
-from ._model import StudentTModel, batches, log_volume
+from ._model import StudentTModel, batches, equal_rows, log_volume
 from ._posterior import ExactPosterior
 from ._student_t import KernelStudentTDensity
 
 MULTIPLES = (0.25, 0.5, 1.0, 2.0, 4.0)  # of the median distance
-TEMPERATURES = 2.0 ** np.arange(12)  # that candidates may choose from
 
 
 class KernelStudentTClassifier(LabelMixin, Estimator):
@@ -40,9 +39,10 @@ class KernelStudentTClassifier(LabelMixin, Estimator):
         ``normalize``, ``max_rank``, ``contamination`` and ``support`` are not for this use.
     label_length_scale : float, default=1.0
         Length scale on the one-hot labels.
-    temperature : float, default=1.0
+    temperature : "auto" or float, default="auto"
         Divides the joint log scores in `predict_proba`. The exponent grows with the number of rows,
-        so that probabilities are extreme at 1.
+        so that probabilities are extreme at 1. "auto" is the one under which the left-out labels of
+        at most 500 distinct rows are most probable.
 
     Attributes
     ----------
@@ -52,8 +52,10 @@ class KernelStudentTClassifier(LabelMixin, Estimator):
         The prototype in use, with its parameters; not fitted on its own.
     kernel_, length_scale_ : object, float, ndarray of shape (n_features,) or None
         Kernel on the inputs, and its length scale.
+    temperature_ : float
+        Temperature in use.
     X_fit_, y_fit_ : ndarray of shape (n_samples, n_features) and (n_samples,)
-        Training rows of positive weight, and their labels as positions in ``classes_``.
+        Distinct training rows of positive weight, and their labels as positions in ``classes_``.
     n_features_in_, feature_names_in_ : int, ndarray of shape (n_features,)
         Number of columns of X, and their names where all are strings.
 
@@ -66,7 +68,8 @@ class KernelStudentTClassifier(LabelMixin, Estimator):
 
     ``fit`` is one factorization of the n x n joint kernel matrix; a prediction costs one triangular
     solve per class and row, O(n_classes n^2), in batches within ``working_memory``. Leaving out
-    every row under every label costs O(n^3 + n_classes n^2).
+    every row under every label costs O(n^3 + n_classes n^2), and a temperature "auto" as much as
+    two more factorizations.
 
     References
     ----------
@@ -87,7 +90,7 @@ class KernelStudentTClassifier(LabelMixin, Estimator):
     density: object = None
     _: KW_ONLY
     label_length_scale: check.strength = 1.0
-    temperature: check.strength = 1.0
+    temperature: check.auto_or(check.strength) = "auto"
 
     def fit(self, X, y, sample_weight=None):
         """Factorize the joint kernel matrix of rows and labels.
@@ -102,22 +105,30 @@ class KernelStudentTClassifier(LabelMixin, Estimator):
         X, y = check.rows(self, X, y)
         weight = check.sample_weight(sample_weight, len(X))
         X, y, weight = X[weight > 0], y[weight > 0], weight[weight > 0]
-        self.classes_, self.y_fit_ = check.classes(y)
+        self.classes_, y = check.classes(y)
+        # Copies are one row of their total weight: left out, a row must not find itself again.
+        first, place = equal_rows(np.column_stack([X, y]))
+        self.X_fit_, self.y_fit_ = X, y = X[first], y[first]
+        weight = np.bincount(place, weight)
         self.density_ = prototype(self.density)
-        self.X_fit_ = X
         check_parameters(self.density_)
         kernel, scale = self.density_.kernel, self.density_.length_scale
         if check.is_auto(scale) and check.is_named(kernel, *kernels.RADIAL):
-            self.density_.length_scale = self._choose_length_scale(X, self.y_fit_)
+            self.density_.length_scale = self._choose_length_scale(X, y)
         self.kernel_, self.length_scale_ = kernels.resolve_kernel(self.density_, X, NUMPY)
-        self._model = self._joint_model(self.kernel_, X, self.y_fit_, weight)
+        self._model = self._joint_model(self.kernel_, X, y, weight, place)
+        self.temperature_ = self.temperature
+        if check.is_auto(self.temperature):
+            rows = kernels.spread(len(X), kernels.MAX_ROWS)
+            scores = self._left_out(self._model, self.kernel_, X, y, rows, np.inf)
+            self.temperature_ = 2.0 ** _best_temperature(scores, y[rows], weight[rows]).x
         return self
 
-    def _joint_model(self, kernel, X, y, weight):
+    def _joint_model(self, kernel, X, y, weight, place=None):
         K = kernel(X, X)
         K *= np.where(y[:, None] == y, 1.0, self._mismatch)
         posterior = ExactPosterior(K, float(self.density_.sigma0) ** 2 / weight)
-        return StudentTModel(self.density_, posterior, weight)
+        return StudentTModel(self.density_, posterior, weight, place)
 
     @property
     def _mismatch(self):
@@ -136,8 +147,7 @@ class KernelStudentTClassifier(LabelMixin, Estimator):
             scale = multiple * median
             kernel = kernels.RadialKernel(self.density_.kernel, scale, X.mean(axis=0))
             model = self._joint_model(kernel, X, y, np.ones(len(X)))
-            scores = self._left_out(model, kernel(X, X), y)
-            return max(_log_probability(scores / T, y).mean() for T in TEMPERATURES)
+            return -_best_temperature(self._left_out(model, kernel, X, y), y).fun
 
         return max(MULTIPLES, key=likelihood) * median * unit
 
@@ -202,20 +212,17 @@ class KernelStudentTClassifier(LabelMixin, Estimator):
         X, y : array-like of shape (n_samples, n_features) and (n_samples,)
             Rows and labels, all from ``classes_``.
         """
-        scores = self.joint_log_scores(X) / float(self.temperature)
+        scores = self.joint_log_scores(X) / self.temperature_
         return _log_probability(scores, self._places(y, len(scores)))
 
     def _places(self, y, n_rows):
-        y = np.asarray(y)
-        if y.shape != (n_rows,):
-            raise ValueError(f"y has shape {y.shape}, expected ({n_rows},): a label per row")
-        number = {label: place for place, label in enumerate(self.classes_.tolist())}
-        places = [
-            number.get(label, -1) if isinstance(label, Hashable) else -1 for label in y.tolist()
-        ]
-        if -1 in places:
-            raise ValueError(f"y holds labels unseen in fit: {y[places.index(-1)]!r}")
-        return np.array(places)
+        found, places = np.unique(y, return_inverse=True)
+        if places.shape != (n_rows,):
+            raise ValueError(f"y has shape {places.shape}, expected ({n_rows},): a label per row")
+        known = set(self.classes_.tolist())
+        if unseen := [label for label in found.tolist() if label not in known]:
+            raise ValueError(f"y holds labels unseen in fit: {unseen[0]!r}")
+        return np.searchsorted(self.classes_, found)[places]
 
     def leave_one_out_scores(self):
         """Compute leave-one-out ``log p(y_i | x_i)``, which is low for wrong labels.
@@ -228,8 +235,8 @@ class KernelStudentTClassifier(LabelMixin, Estimator):
             At most 0, low for rows that are mislabeled; in the order of the training rows of
             positive weight.
         """
-        scores = self.leave_one_out_joint_log_scores() / float(self.temperature)
-        return _log_probability(scores, self.y_fit_)
+        scores = self.leave_one_out_joint_log_scores() / self.temperature_
+        return _log_probability(scores, self.y_fit_[self._model.place])
 
     def leave_one_out_predict(self):
         """Most probable label of each training row, in the model without the row.
@@ -239,13 +246,13 @@ class KernelStudentTClassifier(LabelMixin, Estimator):
         y : ndarray of shape (n_samples,)
             Labels, in the order of the training rows of positive weight.
         """
-        scores = self.leave_one_out_joint_log_scores()
-        return self.classes_[scores.argmax(axis=1)]
+        return self.classes_[self.leave_one_out_joint_log_scores().argmax(axis=1)]
 
     def leave_one_out_joint_log_scores(self):
         """Compute leave-one-out `joint_log_scores` of the training rows, in closed form.
 
-        A row of weight above one loses one unit of it. Costs O(n^3) once, as `fit` does.
+        A row whose copies weigh more than one loses one unit of it. Costs O(n^3) once, as `fit`
+        does.
 
         Returns
         -------
@@ -254,57 +261,55 @@ class KernelStudentTClassifier(LabelMixin, Estimator):
             weight.
         """
         check_is_fitted(self)
-        K = self.kernel_(self.X_fit_, self.X_fit_)
-        scores = self._left_out(self._model, K, self.y_fit_)
-        return scores + self._log_volume(self.X_fit_)
+        scores = self._left_out(self._model, self.kernel_, self.X_fit_, self.y_fit_)
+        return (scores + self._log_volume(self.X_fit_))[self._model.place]
 
-    def _left_out(self, model, K, y):
-        """Log score of every row with every label, in the model without one unit of its weight.
+    def _left_out(self, model, kernel, X, y, rows=slice(None), unit=1.0):
+        """Log score of `rows` with every label, each in the model without `unit` of its weight.
 
-        `K` holds the kernel of the inputs alone and is overwritten. With P = B^-1 of the model and
-        u the joint kernel of row i under label c with the others, the variance without row i has
-        ``u' P u - (P u)_i^2 / P_ii`` in place of ``u' P u``. A row that keeps weight w' > 0 has
-        noise ``s / w'`` instead of ``s / w``: there P_ii grows by the inverse of the difference,
-        and entry i of u stays. The columns are ``u = mismatch k + (1 - mismatch) g`` with the input
-        kernel k and its part g on the rows of the label, so that one product P K serves all labels.
+        With P = B^-1 of the model and u the joint kernel of row i under label c with the others,
+        the variance without row i has ``u' P u - (P u)_i^2 / P_ii`` in place of ``u' P u``. A row
+        that keeps weight w' > 0 has noise ``s / w'`` instead of ``s / w``: there P_ii grows by the
+        inverse of the difference, and entry i of u stays. The columns are ``u = mismatch k + (1 -
+        mismatch) g`` with the input kernel k and its part g on the rows of the label, so that one
+        product P K serves all labels.
         """
         mismatch, posterior = self._mismatch, model.posterior
-        removed = np.minimum(model.weight, 1.0)
-        kept = model.weight - removed
-        gone = kept <= 0
+        weight = model.weight[rows]
+        removed = np.minimum(weight, unit)
+        kept = weight - removed
+        own = np.arange(len(X))[rows], np.arange(len(weight))
         inverse, _ = lapack.dpotri(posterior.chol, lower=1)
         inverse = np.tril(inverse) + np.tril(inverse, -1).T
         # 1 / (s / kept - s / weight), which is zero for a row that leaves altogether.
-        pivot = np.diag(inverse) + kept * model.weight / (removed * model.s)
+        pivot = np.diag(inverse)[rows] + kept * weight / (removed * model.s)
         sums, W = posterior.sums, model.total_weight - removed
-        information = posterior.information - sums * sums / pivot
-        extra, center, information = model.constants(W, information)
-        diagonal = np.diag(K).copy()
-        K[gone, gone] = 0.0
+        information = posterior.information - sums[rows] ** 2 / pivot
+        K = kernel(X, X[rows])
+        diagonal = K[own]
+        K[own] *= kept > 0
         solved = inverse @ K
-        plain = np.einsum("ji,ji->i", K, solved), sums @ K, np.diag(solved)
+        plain = np.einsum("ji,ji->i", K, solved), sums @ K, solved[own]
         rest = 1.0 - mismatch
-        variance = np.empty((len(K), len(self.classes_)))
+        variance = np.empty((len(weight), len(self.classes_)))
         for label in range(len(self.classes_)):
-            rows = np.flatnonzero(y == label)
-            part = K[rows]
-            cross = np.einsum("ji,ji->i", part, solved[rows])
+            like = np.flatnonzero(y == label)
+            part = K[like]
+            cross = np.einsum("ji,ji->i", part, solved[like])
             square = mismatch**2 * plain[0] + 2.0 * mismatch * rest * cross
-            square += rest**2 * np.einsum("ji,ji->i", part, inverse[np.ix_(rows, rows)] @ part)
-            own = mismatch * plain[2] + rest * np.einsum("ji,ji->i", part, inverse[rows])
-            share = mismatch * plain[1] + rest * (sums[rows] @ part) - sums * own / pivot
-            residual = np.maximum(diagonal - square + own * own / pivot, 0.0)
-            mean = (center - share) ** 2 / information
-            variance[:, label] = model.s + residual + extra + mean
-        exponent = 0.5 * (1.0 + W + model.dof)
-        return model.log_score(variance, exponent[:, None])
+            square += rest**2 * np.einsum("ji,ji->i", part, inverse[np.ix_(like, like)] @ part)
+            alone = mismatch * plain[2] + rest * np.einsum("ji,ji->i", part, inverse[like][:, rows])
+            share = mismatch * plain[1] + rest * (sums[like] @ part) - sums[rows] * alone / pivot
+            residual = np.maximum(diagonal - square + alone * alone / pivot, 0.0)
+            variance[:, label] = model.variance(residual, share, W, information)
+        return model.log_score(variance, W[:, None])
 
     def predict(self, X):
         scores = self.joint_log_scores(X)  # first: it checks that the model is fitted
         return self.classes_[scores.argmax(axis=1)]
 
     def predict_proba(self, X):
-        return softmax(self.joint_log_scores(X) / float(self.temperature), axis=1)
+        return softmax(self.joint_log_scores(X) / self.temperature_, axis=1)
 
     def predict_log_proba(self, X):
         """Logarithm of `predict_proba`, without underflow.
@@ -314,7 +319,7 @@ class KernelStudentTClassifier(LabelMixin, Estimator):
         X : array-like of shape (n_samples, n_features)
             Rows.
         """
-        return log_softmax(self.joint_log_scores(X) / float(self.temperature), axis=1)
+        return log_softmax(self.joint_log_scores(X) / self.temperature_, axis=1)
 
     def _log_volume(self, X):
         return log_volume(self.density_.jacobian, self.kernel_, X)[:, None]
@@ -326,6 +331,15 @@ def _log_probability(scores, place):
     odds = scores - scores[rows, place][:, None]
     odds[rows, place] = -np.inf
     return -np.logaddexp(0.0, np.logaddexp.reduce(odds, axis=1))
+
+
+def _best_temperature(scores, place, weight=None):
+    """Least mean log loss ``fun`` of labels, and the binary logarithm ``x`` of its temperature."""
+
+    def loss(log_temperature):
+        return -np.average(_log_probability(scores / 2.0**log_temperature, place), weights=weight)
+
+    return minimize_scalar(loss, bounds=(0.0, 14.0), method="bounded")
 
 
 def prototype(density):

@@ -341,8 +341,7 @@ class PolynomialKernel(Parameterized):
 def needs_numpy(estimator):
     """Whether the parameters require NumPy arrays."""
     kernel = estimator.kernel
-    named = isinstance(kernel, PolynomialKernel)
-    named = named or (isinstance(kernel, str) and kernel != "precomputed")
+    named = isinstance(kernel, PolynomialKernel | str) and kernel != "precomputed"
     return not named or estimator.max_rank is not None or estimator.normalize is not False
 
 
@@ -401,12 +400,15 @@ MAX_ROWS = 500
 MIN_ROWS = 10  # with fewer rows nothing can be compared, and the median is taken
 
 
+def spread(n, limit):
+    """At most `limit` of n positions, at even distances."""
+    return np.linspace(0, n - 1, min(n, limit)).round().astype(int)
+
+
 def distinct_rows(X, limit):
     """At most `limit` distinct rows in an order that depends on their values alone."""
     rows = np.unique(X, axis=0)
-    if len(rows) > limit:
-        rows = rows[np.linspace(0, len(rows) - 1, limit).round().astype(int)]
-    return rows
+    return rows[spread(len(rows), limit)]
 
 
 def median_distance(X, max_rows=1000):

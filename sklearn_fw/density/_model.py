@@ -70,17 +70,15 @@ class StudentTModel:
         kappa = self.beta + W
         return self.s * self.beta / kappa**2, W / kappa, total
 
-    def variance(self, residual, share):
-        extra, center, information = self.constants()
+    def variance(self, residual, share, weight=None, information=None):
+        extra, center, information = self.constants(weight, information)
         return self.s + residual + extra + (center - share) ** 2 / information
 
     def leave_one_out(self):
         """Log score of every row in the model without it, in closed form."""
         residual, gap, information = self.posterior.held_out()
         W = self.total_weight - self.weight
-        extra, center, information = self.constants(W, information)
-        variance = self.s + residual + extra + (center - 1.0 + gap) ** 2 / information
-        return self.log_score(variance, 0.5 * (1.0 + W + self.dof))
+        return self.log_score(self.variance(residual, 1.0 - gap, W, information), W)
 
     def reference(self):
         """The same with the exponent and the constants of the whole model, as new rows have them.
@@ -90,9 +88,9 @@ class StudentTModel:
         residual, gap, _ = self.posterior.held_out()
         return self.log_score(self.variance(residual, 1.0 - gap))
 
-    def log_score(self, variance, exponent=None):
-        """``-(exponent) log(V / s)``."""
-        exponent = self.exponent if exponent is None else exponent
+    def log_score(self, variance, weight=None):
+        """``-(1 + W + dof) / 2 * log(V / s)``."""
+        exponent = self.exponent if weight is None else 0.5 * (1.0 + weight + self.dof)
         return -exponent * self.posterior.backend.xp.log(variance / self.s)
 
 

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
-from scipy.special import logsumexp
+from scipy.special import logsumexp, softmax
 from sklearn.datasets import load_breast_cancer, load_iris, load_wine
 from sklearn.gaussian_process.kernels import RBF
-from sklearn.metrics import roc_auc_score
+from sklearn.metrics import log_loss, roc_auc_score
 from sklearn.preprocessing import StandardScaler
 
 from sklearn_fw import KernelStudentTDensity
@@ -87,6 +87,21 @@ def test_probabilities(rng):
     assert np.all((classifier.decision_function(X) > 0) == (classifier.predict(X) == "b"))
     sharp = KernelStudentTClassifier(temperature=1.0).fit(X, y).predict_proba(X)
     assert np.all(sharp.max(axis=1) >= probabilities.max(axis=1) - 1e-12)
+
+
+@pytest.mark.parametrize("copies", [1, 4])
+def test_probabilities_of_the_default_temperature_are_calibrated(copies, rng):
+    X = rng.normal(size=(600, 2))
+    y = (X[:, 0] + rng.normal(size=600) > 0).astype(int)
+    classifier = KernelStudentTClassifier().fit(
+        np.tile(X[:300], (copies, 1)), np.tile(y[:300], copies)
+    )
+    assert len(classifier.X_fit_) == 300
+    assert len(classifier.leave_one_out_scores()) == 300 * copies
+    scores = classifier.joint_log_scores(X[300:])
+    losses = [log_loss(y[300:], softmax(scores / 2.0**k, axis=1)) for k in range(15)]
+    assert log_loss(y[300:], classifier.predict_proba(X[300:])) < min(losses) + 0.02
+    assert losses[0] > 1.0  # at a temperature of 1
 
 
 @pytest.mark.parametrize(
