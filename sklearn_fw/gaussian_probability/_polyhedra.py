@@ -12,20 +12,25 @@ def check_covariance(cov):
     cov = check.matrix(cov, "cov")
     if cov.shape[0] != cov.shape[1]:
         raise ValueError(f"cov must be a square matrix, got shape {cov.shape}")
-    scale = float(np.abs(cov).max())
-    if not np.allclose(cov, cov.T, rtol=0.0, atol=1e-8 * scale):
+    R = correlations(cov)  # the units of variables may differ by more than cov has digits
+    if not np.allclose(R, R.T, rtol=0.0, atol=1e-8):
         raise ValueError("cov must be symmetric: take 0.5 * (cov + cov.T)")
     cov = 0.5 * (cov + cov.T)
     try:
         np.linalg.cholesky(cov)
     except np.linalg.LinAlgError:
-        least = float(np.linalg.eigvalsh(cov)[0])
-        if least < -1e-8 * scale:
+        least = float(np.linalg.eigvalsh(R)[0])
+        if least < -1e-8:
             raise ValueError(
-                f"cov must be positive semi-definite, its smallest eigenvalue is {least:.3g}: "
-                f"add a multiple of the identity above {-least:.3g}"
+                f"cov must be positive semi-definite, the smallest eigenvalue of its correlations "
+                f"is {least:.3g}: add a multiple of its diagonal above {-least:.3g}"
             ) from None
     return cov
+
+
+def correlations(cov):
+    units = np.sqrt(np.abs(np.diag(cov)) + (np.diag(cov) == 0.0))
+    return cov / units / units[:, None]
 
 
 def check_bounds(lower, upper, p):

@@ -204,29 +204,24 @@ def log_gaussian_probability(
     return region.solve(method, options, draws, random_state)
 
 
-def _cosines(G):
-    sd = np.sqrt(np.diag(G))
-    return np.clip(G / sd / sd[:, None], -1.0, 1.0)
-
-
 class _Region:
     """The rows of lower < A x < upper that bound something; A is None for a box."""
 
     def __init__(self, lower, upper, mean, cov, A, power):
         self.mean, self.cov, self.A, self.p = mean, cov, A, len(lower)
-        h, G, norms = mean, cov, 1.0
+        h, G, rounding = mean, cov, 0.0
         if A is not None:
-            h, G, norms = A @ mean, A @ cov @ A.T, np.sum(A**2, axis=1)
+            h, G = A @ mean, A @ cov @ A.T
+            rounding = 1e-15 * (np.abs(A) @ np.sqrt(np.diag(cov))) ** 2
         bounded = np.isfinite(lower) | np.isfinite(upper)
-        varies = np.diag(G) > 1e-15 * np.abs(cov).max() * norms
+        varies = np.diag(G) > rounding
         fixed, kept = bounded & ~varies, np.flatnonzero(bounded & varies)
         self.is_possible = bool(np.all((lower < h)[fixed] & (h < upper)[fixed]))
         self.kept, self.h, self.lower, self.upper = kept, h[kept], lower[kept], upper[kept]
         G = G[np.ix_(kept, kept)]
         self.G = np.ascontiguousarray(0.5 * (G + G.T))
-        self.shares = np.full(len(kept), 1.0 if power == "gram" else power)  # powers of sites
-        if power == "gram":
-            self.shares = 1.0 / np.abs(_cosines(self.G)).sum(axis=1)
+        overlaps = np.abs(polyhedra.correlations(self.G)).sum(axis=1)
+        self.shares = 1.0 / overlaps if power == "gram" else np.full(len(kept), power)  # of sites
 
     def solve(self, method, options, draws, random_state):
         """The result by any method but "genz"."""
@@ -264,7 +259,7 @@ class _Region:
         The linear program is over standard normal variables, as many as rows are independent.
         """
         sd = np.sqrt(np.diag(self.G))
-        values, vectors = np.linalg.eigh(_cosines(self.G))
+        values, vectors = np.linalg.eigh(polyhedra.correlations(self.G))
         used = values > ROUNDING * len(values)
         root = vectors[:, used] * np.sqrt(values[used])
         if not polyhedra.has_inside(root, (self.lower - self.h) / sd, (self.upper - self.h) / sd):
@@ -318,7 +313,7 @@ class _Region:
         gradient = A.T @ sites.weights
         curve = A.T @ sites.precision @ A
         spread = self.cov @ curve @ self.cov
-        cosines = np.abs(_cosines(self.G))
+        cosines = np.minimum(np.abs(polyhedra.correlations(self.G)), 1.0)
         low, high = sites.bound_gradients(self.lower, self.upper)
         by_row[:, self.kept] = low, high, sites.tau, sites.nu
         return GaussianProbabilityResult(
@@ -397,7 +392,7 @@ def log_box_probabilities(lower, upper, mean=None, cov=None, *, tol=1e-5, max_it
     tol, max_iter = check.positive(tol, "tol"), check.integer(max_iter, "max_iter", 1)
     cov = polyhedra.check_covariance(cov)
     n = len(cov)
-    if not np.linalg.eigvalsh(cov)[0] > max(1e-12 * np.abs(cov).max(), 1e-100):
+    if np.diag(cov).min() < 1e-100 or np.linalg.eigvalsh(polyhedra.correlations(cov))[0] <= 1e-12:
         raise ValueError("cov must be positive definite here: add a small multiple of the identity")
     lower, upper, mean = _check_boxes(lower, upper, 0.0 if mean is None else mean, n)
     log_prob, gradient = np.empty(len(mean)), np.empty((len(mean), n))

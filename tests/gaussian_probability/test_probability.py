@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from numpy.testing import assert_allclose
 from scipy.integrate import quad
 from scipy.linalg import block_diag
 from scipy.special import logsumexp
@@ -40,6 +41,30 @@ def random_box(rng, n):
     cov = (basis * rng.exponential(10.0, size=n)) @ basis.T
     inside = rng.multivariate_normal(np.zeros(n), cov)
     return inside - rng.uniform(0.01, n, n), inside + rng.uniform(0.01, n, n), cov
+
+
+@pytest.mark.parametrize("method", ["auto", "ep", "sampled"])
+@pytest.mark.parametrize("seed", range(3))
+def test_units_of_the_variables_change_nothing_but_units(method, seed):
+    rng = np.random.default_rng(seed)
+    low, high, cov = random_box(rng, 4)
+    units = 10.0 ** np.array([8, -8, 0, 4])
+    expected = log_gaussian_probability(low, high, cov=cov, method=method)
+    scaled = low * units, high * units, cov * np.outer(units, units)
+    result = log_gaussian_probability(*scaled[:2], cov=scaled[2], method=method)
+    assert_allclose(result.log_prob, expected.log_prob, atol=1e-6)
+    assert_allclose(result.gradient_mean * units, expected.gradient_mean, rtol=1e-5, atol=1e-7)
+    constraints = rng.normal(size=(3, 4))
+    ends = np.array([-1.0, 2.0])[:, None] * np.sqrt(np.diag(constraints @ cov @ constraints.T))
+    expected = log_gaussian_probability(*ends, cov=cov, constraints=constraints, method=method)
+    result = log_gaussian_probability(
+        *ends, cov=scaled[2], constraints=constraints / units, method=method
+    )
+    assert_allclose(result.log_prob, expected.log_prob, atol=1e-5)
+    (boxes, _), (plain, _) = (
+        log_box_probabilities(*box[:2], cov=box[2]) for box in (scaled, (low, high, cov))
+    )
+    assert_allclose(boxes, plain, atol=1e-6)
 
 
 # Fixed points of expectation propagation, converged, from an implementation of its own.
