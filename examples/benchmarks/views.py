@@ -73,7 +73,7 @@ TOLERANCE = 0.15  # of means of five draws
 
 def contenders(kind, n_components, n_private, n_features):
     """Name: estimator, or a function from both views to loadings."""
-    cls = partial(MultiViewCCA, kind=KINDS[kind])
+    cls = partial(MultiViewCCA, kind=KINDS[kind], random_state=0)
     found = {OURS: cls(n_components), "ours, spectral": cls(n_components, algorithm="spectral")}
     if kind == "counts":
         found["ours, jdtm"] = cls(n_components, shear="jdtm")
@@ -118,10 +118,13 @@ def stacked_jade(X, y, size):
 
 
 def split(components, size):
-    """Columns of both views, those without a word of one of them left out."""
-    views = components.T[:size], components.T[size:]
-    used = np.all([np.any(view != 0.0, axis=0) for view in views], axis=0)
-    return views[0][:, used], views[1][:, used]
+    return shared(components.T[:size], components.T[size:])
+
+
+def shared(*views):
+    """The factors that both views have."""
+    common = np.all([np.any(view != 0.0, axis=0) for view in views], axis=0)
+    return tuple(view[:, common] for view in views)
 
 
 def make(kind, n_samples, seed, settings):
@@ -144,7 +147,7 @@ def errors_of(kind, n_samples, settings, n_seeds):
                         loadings = method(data.X, data.y)
                     else:
                         method.fit(data.X, data.y)
-                        loadings = method.x_loadings_, method.y_loadings_
+                        loadings = shared(method.x_loadings_, method.y_loadings_)
                 except ValueError:  # more factors than the moments show
                     loadings = None
             if seed < 0:
