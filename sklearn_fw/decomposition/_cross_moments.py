@@ -13,19 +13,22 @@ from ._moments import DENSE_UP_TO, EXTRA_COLUMNS, FORMED_UP_TO, N_POWERS, triple
 from ._rows import times, weighted_product
 
 LARGEST_EXPONENT = 300.0  # its square is still a number
+VARYING = 1e-13  # least variance of a column over its mean square: less is rounding
 # ``x @ S12 @ y.T = I``; ``x_back`` and ``y_back`` are the inverses of ``x`` and ``y``.
 Whitening = namedtuple("Whitening", "x y x_back y_back")
 
 
-def whiten(U, values, V):
-    root = np.sqrt(values)
-    return Whitening((U / root).T, (V / root).T, U * root, V * root)
+def whiten(U, values, V, units):
+    """The `Whitening` of rows as they are by singular vectors and values of S12 in units."""
+    root, (x, y) = np.sqrt(values), (unit[:, None] for unit in units)
+    return Whitening((U / root / x).T, (V / root / y).T, U * root * x, V * root * y)
 
 
 class CrossMoments:
     """Means of two views, their cross-covariance S12, and its relatives of higher order.
 
-    ``pairs`` are `Rows` of both; the noise of those that hold ``counts`` is taken out.
+    ``pairs`` are `Rows` of both; the noise of those that hold ``counts`` is taken out. Covariances
+    are those of numbers in ``units`` of their standard deviations, and of counts as they are.
     """
 
     def __init__(self, pairs, counts):
@@ -36,41 +39,53 @@ class CrossMoments:
             totals = (part.T @ weight for part in (*pair, *squares))
             return weight.sum(), int(np.count_nonzero(weight)), *totals
 
-        self.n, self.n_rows, first, second, *self.squares = pairs.sum(sums)
+        self.n, self.n_rows, first, second, *squares = pairs.sum(sums)
         self.means = first / self.n, second / self.n
-        if self.n > 1.0:
-            spreads = (square - self.n * mean**2 for square, mean in zip(self.squares, self.means))
-            self.variances = [np.maximum(spread, 0.0) / (self.n - 1.0) for spread in spreads]
+        measured = map(self._measure, squares, self.means, counts)
+        self.varies, self.units, self.variances = zip(*measured)
+
+    def _measure(self, squares, mean, is_count):
+        """Return (whether each column varies, its unit, its variance in that)."""
+        variance = np.maximum(squares - self.n * mean**2, 0.0) / max(self.n - 1.0, 1.0)
+        varies = variance > VARYING * squares / self.n
+        square = np.where(varies, variance, squares / self.n)
+        unit = np.where((square > 0.0) & (not is_count), np.sqrt(square), 1.0)
+        return varies, unit, variance / unit**2
 
     def apply(self, V, view=0, other=1):
         """Covariance of a view with another, or with itself, times V; one pass over the rows."""
+        V = (V.T / self.units[other]).T
         (out,) = self.pairs.sum(lambda pair, w: (pair[view].T @ times(w, pair[other] @ V),))
         outer = np.multiply.outer(self.means[view], self.means[other] @ V)
-        return (out - self.n * outer) / (self.n - 1.0)
+        return ((out - self.n * outer).T / self.units[view]).T / (self.n - 1.0)
 
     def matrix(self, view=0, other=1):
         """That covariance itself, one pass over the rows."""
         (out,) = self.pairs.sum(lambda pair, w: (weighted_product(pair[view], pair[other], w),))
-        return (out - self.n * np.outer(self.means[view], self.means[other])) / (self.n - 1.0)
+        out -= self.n * np.outer(self.means[view], self.means[other])
+        return out / np.outer(self.units[view], self.units[other]) / (self.n - 1.0)
 
     def solve(self, view, ridge, B):
         """Solve (cov(x) + ridge * mean variance * I) A = B for the covariance of one view.
 
+        A and B are those of the columns as they are.
+
         The covariance of few features is formed; that of many acts on vectors, K at once (conjugate
         gradients, scaled by variances).
         """
-        variances = self.variances[view]
+        variances, unit = self.variances[view], self.units[view][:, None]
+        B = B / unit
         shift = ridge * variances.mean()
         if len(variances) <= DENSE_UP_TO:
             matrix = self.matrix(view, view)
             matrix[np.diag_indices(len(matrix))] += shift
-            return np.linalg.solve(matrix, B) if shift else np.linalg.pinv(matrix) @ B
+            return (np.linalg.solve(matrix, B) if shift else np.linalg.pinv(matrix) @ B) / unit
         scale = 1.0 / np.maximum(variances + shift, 1e-12 * (variances.max() + shift))
         A, _ = conjugate_gradients(
             lambda rows: self.apply(rows.T, view, view).T + shift * rows, B.T, tol=1e-8,
             max_iter=200, scale=scale,
         )  # fmt: skip
-        return A.T
+        return A.T / unit
 
     def svd(self, n_components):
         """At least ``n_components`` largest singular values of S12, with vectors: U, values, V."""
@@ -148,7 +163,7 @@ class CrossMoments:
         scales = []
         for square, W, is_count in zip(self.pairs.sum(squares), whitening, self.counts):
             spread = np.sqrt(square / self.n)
-            scale = np.where(spread > 0.0, delta / np.where(spread > 0.0, spread, 1.0), delta)
+            scale = delta / np.where(spread > 0.0, spread, 1.0)
             if is_count:  # weights of counts are divided out again: keep them moderate
                 scale = np.minimum(scale, 1.0 / np.max(np.abs(W), axis=1))
             scales.append(scale)

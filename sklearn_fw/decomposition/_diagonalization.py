@@ -126,11 +126,15 @@ def jacobi(matrices, shear, tol=1e-8, max_iter=100):
             "tol, or take less noisy matrices",
             ConvergenceWarning,
         )
-    diagonals = scale * np.einsum("iip->pi", turned)
-    total = np.sum(turned**2)
-    turned[np.diag_indices(len(basis))] = 0.0
-    off = float(np.sum(turned**2) / total) if total > 0.0 else 0.0
-    return JointDiagonalization(basis, diagonals, off, n_iter)
+    found = judged(basis, turned.transpose(2, 0, 1), n_iter)
+    return found._replace(diagonals=scale * found.diagonals)
+
+
+def judged(basis, turned, n_iter):
+    """`JointDiagonalization` by a basis in which the matrices are ``turned``."""
+    diagonals = np.einsum("pkk->pk", turned)
+    off = np.sum((turned - diagonals[:, :, None] * np.eye(len(basis))) ** 2)
+    return JointDiagonalization(basis, diagonals, float(off / (np.sum(turned**2) or 1.0)), n_iter)
 
 
 def tensor_power_method(tensor, *, n_restarts=10, tol=1e-5, max_iter=100, random_state=None):

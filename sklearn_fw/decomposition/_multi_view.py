@@ -13,8 +13,8 @@ from .._core import check
 from .._core.estimator import Estimator
 from .._core.warnings import warn
 from ._cross_moments import CrossMoments, whiten
-from ._diagonalization import SHEARS, JointDiagonalization, jacobi
-from ._rows import check_view, is_batches, rows_of
+from ._diagonalization import SHEARS, jacobi, judged
+from ._rows import check_enough, check_view, is_batches, rows_of
 
 # Which views of a kind hold counts.
 COUNTS = {"nongaussian": (False, False), "mixed": (False, True), "discrete": (True, True)}
@@ -29,17 +29,14 @@ def find_loadings(whitening, basis, counts):
     """
     views = [whitening.x_back @ basis, np.linalg.solve(basis, whitening.y_back.T).T]
     rotations = [np.linalg.solve(basis, whitening.x).T, whitening.y.T @ basis]
-    judged = [D for D, is_count in zip(views, counts) if is_count]
-    if judged:
-        # One sign for both columns; those of counts should be positive.
-        stacked = np.vstack([D / np.sum(np.abs(D), axis=0) for D in judged])
-        sign = np.where(np.sum(stacked * np.abs(stacked), axis=0) < 0.0, -1.0, 1.0)
-        masses = [np.sum(np.maximum(-D * sign, 0.0), 0) / np.sum(np.abs(D), 0) for D in judged]
-        negative_mass = np.max(masses, axis=0)
-    else:
-        columns = np.arange(len(basis))
-        sign = np.where(views[0][np.argmax(np.abs(views[0]), axis=0), columns] < 0.0, -1.0, 1.0)
-        negative_mass = np.zeros(len(basis))
+    counted = [D / np.sum(np.abs(D), axis=0) for D, is_count in zip(views, counts) if is_count]
+    largest = np.argmax(np.abs(views[0]), axis=0)
+    votes = views[0][largest, np.arange(len(basis))]
+    if counted:  # one sign for both columns; those of counts should be positive
+        votes = sum(np.sum(D * np.abs(D), axis=0) for D in counted)
+    sign = np.where(votes < 0.0, -1.0, 1.0)
+    masses = [np.sum(np.maximum(-D * sign, 0.0), axis=0) for D in counted]
+    negative_mass = np.max([0.0 * sign, *masses], axis=0)
     norms = [sign * np.sum(np.abs(D), axis=0) for D in views]
     variance = norms[0] * norms[1]
     order = np.argsort(-variance, kind="stable")
@@ -88,8 +85,9 @@ class MultiViewCCA(
         Scores by inverting loadings, which keeps the noise of the view, or best linear estimates of
         the sources of the other view, which shrink.
     ridge : float or "auto", default="auto"
-        Fraction of the mean variance that is added to all variances for estimates; "auto" is the
-        number of columns over that of samples, at least 0.001.
+        Fraction of its variance that is added to the variance of a column of numbers for estimates,
+        and of the mean variance to that of counts; "auto" is the number of columns over that of
+        samples, at least 0.001.
     batch_size : int, default=4096
         Rows that are processed together.
     random_state : int, RandomState instance or None, default=None
@@ -102,7 +100,8 @@ class MultiViewCCA(
     x_mixing_, y_mixing_ : ndarray of shape (n_features or n_targets, n_components)
         Loadings before negative entries of counts are cut.
     x_weights_, y_weights_ : ndarray of shape (n_features or n_targets, n_components)
-        Singular vectors of the cross-covariance: they span the loadings.
+        Singular vectors of the cross-covariance of numbers in units of their standard deviations,
+        and of counts. Times these units they span the loadings.
     x_rotations_, y_rotations_ : ndarray of shape (n_features or n_targets, n_components)
         From a centered view to unmixed scores: ``x_rotations_.T @ x_mixing_`` is the identity.
     coef_, intercept_ : ndarray of shape (n_targets, n_features), ndarray of shape (n_targets,)
@@ -110,7 +109,7 @@ class MultiViewCCA(
     source_variance_ : ndarray of shape (n_components,)
         Covariances of the sources as the two views scale them.
     singular_values_ : ndarray of shape (at least n_components,)
-        Largest singular values of the cross-covariance; all for views of up to 200 columns.
+        Largest singular values of that cross-covariance; all for views of up to 200 columns.
     negative_mass_ : ndarray of shape (n_components,)
         Fraction of the absolute loadings of counts that was negative, the larger of the views:
         near 0 where the model fits, one half for noise; 0 without counts.
@@ -211,7 +210,7 @@ class MultiViewCCA(
         self._predict_1d = not (sp.issparse(y) or is_batches(y)) and np.asarray(y).ndim == 1
         U, values, V = self._checked_svd(moments)
         K = self.n_components
-        whitening = whiten(U[:, :K], values[:K], V[:, :K])
+        whitening = whiten(U[:, :K], values[:K], V[:, :K], moments.units)
         found = self._diagonalize(moments, whitening, rng)
         loadings, variance, rotations, mass = find_loadings(whitening, found.basis, self._counts)
         self.source_variance_, self.negative_mass_ = variance, mass
@@ -234,13 +233,9 @@ class MultiViewCCA(
         return self
 
     def _checked(self, moments):
-        if moments.n <= 2.0:
-            raise ValueError(
-                f"X has n_samples={moments.n_rows} that count, n_features={moments.sizes[0]} and a "
-                f"total sample_weight of {moments.n:g}: third moments need more than 2"
-            )
-        for name, variances, squares in zip("Xy", moments.variances, moments.squares):
-            if not np.any(variances > 1e-13 * np.max(squares) / moments.n):
+        check_enough(moments, moments.sizes[0])
+        for name, varies in zip("Xy", moments.varies):
+            if not np.any(varies):
                 raise ValueError(f"{name} is constant: it shares nothing with the other view")
         if self.n_components > min(moments.sizes):
             raise ValueError(
@@ -436,7 +431,4 @@ def _eigenvectors(targets, rng):
             'algorithm="nojd"'
         )
         basis = np.where(values.imag < 0.0, basis.imag, basis.real)
-    turned = np.linalg.solve(basis.real, targets @ basis.real)
-    diagonals = np.einsum("pkk->pk", turned)
-    off = 1.0 - np.sum(diagonals**2) / np.sum(turned**2)
-    return JointDiagonalization(basis.real, diagonals, float(off), 1)
+    return judged(basis.real, np.linalg.solve(basis.real, targets @ basis.real), 1)

@@ -201,6 +201,15 @@ def _check_lengths(views, names):
         raise ValueError(f"{' and '.join(names)} have inconsistent numbers of samples: {sizes}")
 
 
+def check_enough(moments, n_features, beside=""):
+    """Refuse too few rows for third moments."""
+    if moments.n <= 2.0:
+        raise ValueError(
+            f"X has n_samples={moments.n_rows} that count{beside}, n_features={n_features} and a "
+            f"total sample_weight of {moments.n:g}: third moments need more than 2"
+        )
+
+
 def as_counts(X, name, whole):
     """A table as CSR in canonical form of numbers that are not negative, ``whole`` if need be."""
     X = sp.csr_array(X)

@@ -6,9 +6,9 @@ import numpy as np
 from scipy.optimize import nnls
 
 from .._core import check
-from ._diagonalization import jacobi, tensor_power_method
+from ._diagonalization import jacobi, judged, tensor_power_method
 from ._moments import GPMoments, LDAMoments, generalized_targets, largest_eigenpairs
-from ._rows import ShuffledRows
+from ._rows import ShuffledRows, check_enough
 
 MOST_COMPONENTS = 100  # that "auto" looks at
 FIXED_LENGTHS = 1.5  # variance of lengths over their mean; 1 for Poisson lengths
@@ -94,18 +94,14 @@ def _solve_moments(model, plain, moments, pairs, rng, spectrum=None):
     W = (vectors / np.sqrt(values)).T
     cube = moments.third(W)
     settings = model.algorithm, model.projections, rng, model.moments == "generalized"
-    basis, off, n_iter = diagonalize(moments, W, cube, *settings)
+    basis, _, off, n_iter = diagonalize(moments, W, cube, *settings)
     found = read_topics(values, vectors, basis)
     return Solution(moments, found, cube, W, values, off, n_iter, spectrum or pairs, plain)
 
 
 def _checked(moments):
-    if moments.n <= 2.0:
-        short = f", beside {moments.n_short} of fewer than three tokens" * bool(moments.n_short)
-        raise ValueError(
-            f"X has n_samples={moments.n_rows} that count{short}, n_features={moments.n_features} "
-            f"and a total sample_weight of {moments.n:g}: third moments need more than 2"
-        )
+    short = f", beside {moments.n_short} of fewer than three tokens" * bool(moments.n_short)
+    check_enough(moments, moments.n_features, short)
     if not moments.mean_length > 0.0:
         raise ValueError("X has no words: all counts are zero")
     return moments
@@ -145,12 +141,12 @@ def _pairs_above_noise(moments, rng):
 
 
 def diagonalize(moments, W, cube, algorithm, projections, rng, generalized=False):
-    """Orthonormal basis of the whitened moments, how far they are from diagonal, and iterations."""
-    size = len(W)
+    """`JointDiagonalization` of the whitened moments by an orthonormal basis."""
+    size, cubes = len(W), np.moveaxis(cube, 2, 0)
     if algorithm == "tpm":
         basis, _, n_iter = tensor_power_method(cube, random_state=rng)
         basis = np.linalg.qr(basis)[0]
-        return basis, _off_diagonality(cube, basis), n_iter
+        return judged(basis, basis.T @ cubes @ basis, n_iter)
     directions = np.eye(size)
     if algorithm == "spectral" or projections != "canonical":
         directions = rng.normal(size=(size, 1 if algorithm == "spectral" else projections))
@@ -162,15 +158,8 @@ def diagonalize(moments, W, cube, algorithm, projections, rng, generalized=False
         targets = (targets + targets.transpose(0, 2, 1)) / 2.0
     if algorithm == "spectral":
         basis = np.linalg.eigh(targets[0])[1]
-        return basis, _off_diagonality(cube, basis), 1
-    basis, _, off, n_iter = jacobi(targets, "orthogonal", TURNS)
-    return basis, off, n_iter
-
-
-def _off_diagonality(cube, basis):
-    turned = np.einsum("abp,ak,bl->pkl", cube, basis, basis)
-    total = float(np.sum(turned**2)) or 1.0
-    return 1.0 - float(np.sum(np.einsum("pkk->pk", turned) ** 2)) / total
+        return judged(basis, basis.T @ cubes @ basis, 1)
+    return jacobi(targets, "orthogonal", TURNS)
 
 
 def read_topics(values, vectors, basis):

@@ -69,7 +69,7 @@ def test_moments_are_those_of_explicit_sums(kind):
     batches, weights = [(X[p], Y[p]) for p in parts], [np.ones(len(p)) for p in parts]
     moments = CrossMoments(Rows(batches, weights, (X.shape[1], Y.shape[1])), counts)
     U, values, V = moments.svd(3)
-    W = whiten(U[:, :3], values[:3], V[:, :3])
+    W = whiten(U[:, :3], values[:3], V[:, :3], moments.units)
     expected = [
         W.x @ (tensor @ v) @ W.y.T
         for tensor, side in zip(cross_tensors(X, Y, counts), (W.x, W.y))
@@ -86,6 +86,35 @@ def test_moments_are_those_of_explicit_sums(kind):
         np.testing.assert_allclose(row, expected, rtol=1e-10, atol=1e-10)
 
 
+@pytest.mark.parametrize(
+    ("kind", "n_features"), [("nongaussian", 8), ("nongaussian", 230), ("mixed", 8)]
+)
+def test_units_and_means_of_numbers_change_nothing_but_units(kind, n_features):
+    data = make_two_views(600, n_features, 3, 4, kind=kind, random_state=0)
+    rng = np.random.default_rng(1)
+    y_size = data.y.shape[1]
+    units = [10.0 ** rng.uniform(-5, 5, n_features), 10.0 ** rng.uniform(-5, 5, y_size)]
+    shifts = [100.0 * units[0], 100.0 * units[1]]
+    if kind == "mixed":
+        units[1], shifts[1] = np.ones(y_size), np.zeros(y_size)
+    X, y = data.X * units[0] + shifts[0], data.y * units[1] + shifts[1]
+    settings = {"kind": kind, "random_state": 0}
+    plain, scaled = (
+        MultiViewCCA(3, **settings).fit(data.X, data.y),
+        MultiViewCCA(3, **settings).fit(X, y),
+    )
+    loadings = scaled.x_loadings_ / units[0][:, None]
+    loadings /= np.abs(loadings).sum(axis=0)
+    error = multiview_l1_error(plain.x_loadings_, plain.y_loadings_, loadings,
+                               scaled.y_loadings_ / units[1][:, None], signed=True)  # fmt: skip
+    assert error < 1e-5
+    np.testing.assert_allclose(
+        scaled.singular_values_, plain.singular_values_, rtol=1e-6, atol=1e-9
+    )
+    predicted = (scaled.predict(X) - shifts[1]) / units[1]
+    np.testing.assert_allclose(predicted, plain.predict(data.X), rtol=1e-4, atol=1e-5)
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_exact_moments_give_the_loadings(kind, rng):
     """Generalized covariances and cumulants of gamma sources, by their formulas."""
@@ -96,7 +125,7 @@ def test_exact_moments_give_the_loadings(kind, rng):
         0.2, 1.0, K
     )  # of gamma distributions of rate one: K''(s) = shape / (1 - s)^2
     U, values, Vt = np.linalg.svd(D1 * shape @ D2.T)
-    W = whiten(U[:, :K], values[:K], Vt[:K].T)
+    W = whiten(U[:, :K], values[:K], Vt[:K].T, (np.ones(7), np.ones(6)))
     targets = []
     for view, (side, D, is_count) in enumerate(zip(W[:2], (D1, D2), counts)):
         for w in side:
