@@ -88,7 +88,7 @@ class Exact:
         W = (vectors / np.sqrt(values)).T
         loadings = W @ self.topics.T
         cube = np.einsum("k,ak,bk,ck->abc", 2 * self.prior / self.rate**3, *[loadings] * 3)
-        basis, off, _ = diagonalize(None, W, cube, algorithm, "canonical", rng)
+        basis, _, off, _ = diagonalize(None, W, cube, algorithm, "canonical", rng)
         return read_topics(values, vectors, basis), cube, W, off
 
 
