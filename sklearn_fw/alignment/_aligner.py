@@ -210,8 +210,8 @@ class KnowledgeBaseAligner(Estimator):
 
         Parameters
         ----------
-        kb1, kb2 : KnowledgeBase or networkx graph
-            Both sides.
+        kb1, kb2 : KnowledgeBase, DataFrame or networkx graph
+            Both sides. Rows of a DataFrame are entities, named by its index.
         """
         return self._fit(check_knowledge_base(kb1, "kb1"), check_knowledge_base(kb2, "kb2"), None)
 
@@ -220,7 +220,7 @@ class KnowledgeBaseAligner(Estimator):
 
         Parameters
         ----------
-        kb1, kb2 : KnowledgeBase or networkx graph
+        kb1, kb2 : KnowledgeBase, DataFrame or networkx graph
             More facts of both sides.
         """
         kb1, kb2 = check_knowledge_base(kb1, "kb1"), check_knowledge_base(kb2, "kb2")
@@ -233,7 +233,7 @@ class KnowledgeBaseAligner(Estimator):
 
         Parameters
         ----------
-        kb1, kb2 : KnowledgeBase or networkx graph
+        kb1, kb2 : KnowledgeBase, DataFrame or networkx graph
             Both sides.
         """
         return self.fit(kb1, kb2).mapping_

@@ -189,9 +189,7 @@ class KnowledgeBase:
                 raise ValueError(f"{what}={name!r:.60} is none of the columns {columns}")
         names = list(frame.index if index is None else frame[index])
         relations, properties = [], []
-        for column in columns:
-            if column == index:
-                continue
+        for column in (c for c in columns if c != index):
             target = relations if column in entity_columns else properties
             target += [(e, str(column), v) for e, v in zip(names, frame[column], strict=True)
                        if not _is_missing(v)]  # fmt: skip
@@ -315,7 +313,9 @@ def check_knowledge_base(kb, name):
         return kb
     if hasattr(kb, "is_directed") and hasattr(kb, "edges"):
         return KnowledgeBase.from_networkx(kb)
-    raise TypeError(f"{name} must be a KnowledgeBase or a networkx graph, got {type(kb).__name__}")
+    if hasattr(kb, "columns") and hasattr(kb, "index"):
+        return KnowledgeBase.from_frame(kb)
+    raise TypeError(f"{name} must be a KnowledgeBase, DataFrame or graph, got {type(kb).__name__}")
 
 
 def distinct_rows(*columns):

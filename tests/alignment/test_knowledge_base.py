@@ -5,7 +5,7 @@ import gzip
 import numpy as np
 import pytest
 
-from sklearn_fw.alignment import KnowledgeBase
+from sklearn_fw.alignment import KnowledgeBase, KnowledgeBaseAligner
 
 LINES = (
     "# films\n"
@@ -67,6 +67,10 @@ def test_frames():
     assert facts(kb) == ([("a", "maker", "c")], [("a", "title", "Tea")])
     with pytest.raises(ValueError, match="index='no' is none of the columns"):
         KnowledgeBase.from_frame(frame, index="no")
+    other = pd.DataFrame({"title": ["green tea", "Tea"]}, index=["x", "y"])
+    assert KnowledgeBaseAligner().fit(frame.set_index("id"), other).mapping_ == {"a": "y"}
+    with pytest.raises(TypeError, match="kb2 must be a KnowledgeBase, DataFrame or graph"):
+        KnowledgeBaseAligner().fit(frame, [])
 
 
 def test_networkx():
