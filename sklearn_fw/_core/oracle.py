@@ -13,7 +13,7 @@ from sklearn.utils.metaestimators import available_if
 
 from . import check
 from .parameters import Parameterized
-from .scores import PairwiseScores, expect_scores
+from .scores import PairwiseScores, expect_scores, is_shared
 
 # By how much sums of user code may differ from ours, relative to their size.
 ROUNDING = 1e-8
@@ -133,7 +133,8 @@ class CheckedOracle(Oracle):
 
     Estimators put it around other oracles, so that a mistake shows at the first call and not as a
     wrong certificate. It has the methods below that the oracle has, and `top_k` also by
-    ``max_marginals``. The oracle gets copies of the scores, which it may change.
+    ``max_marginals``. The oracle gets copies of scores and start, which it may change; one table
+    for all edges is read-only.
 
     Parameters
     ----------
@@ -191,7 +192,7 @@ class CheckedOracle(Oracle):
                 f"of scores, got {type(self.oracle).__name__}"
             )
         name = f"argmax of {self._name}"
-        answer = self.oracle.argmax(question, *(() if start is None else (start,)))
+        answer = self.oracle.argmax(question, *(() if start is None else (np.array(start),)))
         answer = check.unpacked(answer, "labels, value or None, upper_bound or None", name)
         return check_argmax(*answer, scores, name, strict=False)
 
@@ -267,7 +268,8 @@ class CheckedOracle(Oracle):
 def copy_of(scores):
     """Scores that user code may change: ours are views of what training goes on with."""
     expect_scores(scores)
-    return PairwiseScores._view(scores.unary.copy(), scores.pairwise, scores.edges.copy())
+    pairwise = scores.pairwise if is_shared(scores.pairwise) else scores.pairwise.copy()
+    return PairwiseScores._view(scores.unary.copy(), pairwise, scores.edges.copy())
 
 
 def check_argmax(labels, value, upper_bound, scores, name, *, strict):

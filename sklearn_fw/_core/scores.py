@@ -109,7 +109,7 @@ class PairwiseScores:
             pairwise = np.empty((0, n_states, n_states))
             edges = np.empty((0, 2), np.int64)
         edges = integers(edges, "edges", 2)
-        shared = isinstance(pairwise, np.ndarray) and pairwise.ndim == 3 and _is_shared(pairwise)
+        shared = isinstance(pairwise, np.ndarray) and pairwise.ndim == 3 and is_shared(pairwise)
         pairwise = floats(pairwise[0] if shared else pairwise, "pairwise")
         if pairwise.ndim == 2:
             pairwise = np.broadcast_to(pairwise, (len(edges), *pairwise.shape))
@@ -133,7 +133,7 @@ class PairwiseScores:
                 f"pairwise must have shape (n_edges, n_states, n_states) = {expected}, "
                 f"got {pairwise.shape}"
             )
-        tables = pairwise[:1] if _is_shared(pairwise) else pairwise
+        tables = pairwise[:1] if is_shared(pairwise) else pairwise
         for name, array in (("unary", unary), ("pairwise", tables)):
             if array.dtype != np.float64:
                 raise ValueError(f"{name} must be float64, got dtype {array.dtype}")
@@ -177,7 +177,7 @@ class PairwiseScores:
 
     def __reduce__(self):
         # Pickling a broadcast view would write the table once per edge.
-        if self.n_edges and _is_shared(self.pairwise):
+        if self.n_edges and is_shared(self.pairwise):
             return _restore_shared, (self.unary, np.array(self.pairwise[0]), self.edges)
         return PairwiseScores._view, (self.unary, self.pairwise, self.edges)
 
@@ -194,7 +194,7 @@ def expect_scores(scores):
         )
 
 
-def _is_shared(pairwise):
+def is_shared(pairwise):
     return pairwise.strides[0] == 0 and pairwise.shape[0] > 0
 
 
@@ -272,7 +272,7 @@ def arrays_of(scores):
 
 def check_range(scores):
     """Raise a ValueError where a sum of scores could leave the range of float64."""
-    parts = scores.unary, scores.pairwise[: 1 if _is_shared(scores.pairwise) else None]
+    parts = scores.unary, scores.pairwise[: 1 if is_shared(scores.pairwise) else None]
     largest = max(np.abs(part).max(where=np.isfinite(part), initial=0.0) for part in parts)
     check_sums(largest, scores.n_nodes + scores.n_edges)
 

@@ -344,7 +344,7 @@ def left_out(model, X, y):
     The penalty keeps its factor to the sum, not to the mean, of the squares.
     """
     if isinstance(model, Pipeline):
-        X, model = model[:-1].transform(X), last_of(model)
+        X, model = model[:-1].transform(X) if len(model) > 1 else X, last_of(model)
     X = np.empty((0, 0)) if sp.issparse(X) else np.asarray(X, dtype=np.float64)
     strength = ridge_of(model, X, y)
     if strength is None:

@@ -2,6 +2,7 @@
 
 import os
 from functools import partial
+from numbers import Integral
 
 import numpy as np
 from sklearn.base import DensityMixin, clone
@@ -254,7 +255,7 @@ class MarginalsEstimator(CallbackSupportMixin, DensityMixin, Estimator):
             In the order of the states of the variable, see ``categories_``.
         """
         check_is_fitted(self)
-        rows, is_last = self._partial_rows(X), isinstance(column, int) and column == -1
+        rows, is_last = self._partial_rows(X), isinstance(column, Integral) and column == -1
         j = self.mrf_._variable(self.mrf_.n_variables - 1 if is_last else column, "column")
         rows[:, j] = -1
         return self._marginals_of_rows(rows)[:, j, : self.mrf_.n_states[j]]

@@ -66,7 +66,7 @@ class TRWMarginals(MarginalsEstimator):
     learner : MRFLearner or None, default=None
         For tables: how the field is learned. None is ``MRFLearner()``.
     warm_start : bool, default=False
-        Start from the mixture of labelings of the previous fit.
+        Start from the mixture of labelings of the previous fit, for ``polytope="marginal"``.
     random_state : int, RandomState instance or None, default=None
         For ``rho_init="sampled"`` and `sample`.
     verbose : int, default=0
@@ -211,7 +211,8 @@ class TRWMarginals(MarginalsEstimator):
         if is_known:
             run.upper = 0.0  # this rho's bound is known: the potentials were made from it
         # Fields of incomplete rows, which come without tasks, have other variables.
-        before = getattr(self, "vertices_", None) if self.warm_start and tasks is not None else None
+        goes_on = self.warm_start and tasks is not None and self.polytope == "marginal"
+        before = getattr(self, "vertices_", None) if goes_on else None
         if before is not None and np.array_equal(pairs_of(self.mrf_).n_states, mrf.n_states):
             run.resume(before, self.weights_, self.delta_)
         budget = request.loop_options(self, lambda: {"n_oracle_calls_": run.n_calls})

@@ -14,6 +14,7 @@ from sklearn_fw.inference import (
     BestOf,
     CheckedOracle,
     Enumeration,
+    Oracle,
     PairwiseScores,
     TreeMaxProduct,
     Viterbi,
@@ -117,6 +118,29 @@ def test_callable_returns_a_certificate(rng):
     assert answer[1:] == (1.0, 7.0)
     answer = CheckedOracle(lambda scores: ([0, 1, 0], 1.0, 1.0 - 1e-12)).argmax(cycle())
     assert answer[1:] == (1.0, 1.0)
+
+
+class Destroying(Oracle):
+    """Puts zeros in place of what it is asked."""
+
+    def argmax(self, scores, start=None):
+        for array in (scores.unary, scores.pairwise, scores.edges, start):
+            if array is not None:
+                array[:] = 0
+        labels = np.zeros(scores.n_nodes, int)
+        return labels, None, None
+
+
+def test_oracles_of_users_may_change_what_they_get(rng):
+    scores = random_scores(rng, "normal", "forest")
+    before = [a.copy() for a in parts(scores)]
+    labels, value, _ = BestOf(["icm", Destroying()]).argmax(scores)
+    for array, kept in zip(parts(scores), before):
+        np.testing.assert_array_equal(array, kept)
+    assert value == scores.value(labels)
+    start = np.ones(scores.n_nodes, int)
+    CheckedOracle(Destroying()).argmax(scores, start)
+    assert start.all()
 
 
 @pytest.mark.parametrize(

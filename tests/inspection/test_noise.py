@@ -149,6 +149,8 @@ def test_closed_form_is_that_of_fits_without_a_row(model):
         assert found.residual[i] == pytest.approx(y[i] - value, rel=1e-6)
         ends = [clone(model).fit(X, y + step * ~rest).predict(X)[i] for step in (10, 0)]
         assert found.leverage[i] == pytest.approx((ends[0] - ends[1]) / 10, rel=1e-2)
+    alone = example_difficulty(make_pipeline(model), X, y)
+    np.testing.assert_allclose(alone.residual, found.residual, rtol=1e-6)
 
 
 CUBIC = make_pipeline(PolynomialFeatures(3), StandardScaler(), Ridge())

@@ -194,6 +194,8 @@ def test_text_and_categories_are_states_with_names(kind, rng):
     half = numbered.predict_marginals([[np.nan, 1]])[0, 0]
     assert named.predict([[None, "teal"]])[0].tolist() == [["plum", "teal"][half.argmax()], "teal"]
     np.testing.assert_allclose(named.predict_proba([["plum", "teal"]], 0)[0], half)
+    last = named.predict_proba([["plum", "teal"]])
+    np.testing.assert_array_equal(named.predict_proba([["plum", "teal"]], np.int64(-1)), last)
     with pytest.raises(ValueError, match=r"column 1 of X holds 'red', .* replace it by None"):
         named.predict([["teal", "red"]])
     for call in (numbered.predict, numbered.score_samples, MRFLearner().learn):

@@ -181,9 +181,10 @@ def test_warm_start_saves_oracle_calls():
     fresh = searched(**options).fit(near)
     assert warm.n_oracle_calls_ < fresh.n_oracle_calls_
     assert warm.log_partition_ == pytest.approx(fresh.log_partition_, abs=0.2)
-    warm.fit(
-        make_ising("grid", (3, 3), coupling=4.0, random_state=0)
-    )  # other variables: starts anew
+    small = make_ising("grid", (3, 3), coupling=4.0, random_state=0)
+    warm.fit(small)  # other variables: starts anew
+    # Points of the local polytope are no mixtures of labelings.
+    assert warm.set_params(polytope="local", oracle="auto").fit(small).vertices_ is None
 
 
 @pytest.mark.parametrize("first", ["table", "none"])
