@@ -120,10 +120,10 @@ def _read_member(path, content, member):
         return _unpack(path, archive, member)
 
 
-def read_text(path, *, name="path", encoding="utf-8"):
+def read_text(path, encoding="utf-8"):
     """Text of a file, unpacked if need be; ValueError with the line that is not in the encoding."""
-    path = check_path(path, name)
-    return to_text(read_bytes(path, name=name), path, encoding)
+    path = check_path(path)
+    return to_text(read_bytes(path), path, encoding)
 
 
 def to_text(content, file, encoding="utf-8"):

@@ -245,26 +245,15 @@ def integers(array, name, width):
     return np.ascontiguousarray(array, dtype=np.int64)
 
 
-def tables_of(scores):
-    """The distinct tables and which of them each edge uses, as the compiled loops want them.
-
-    The one table of a broadcast view is copied: views of that kind are read-only, and each kind of
-    array costs one more compilation.
-    """
-    pairwise = scores.pairwise
-    if pairwise.strides[0] == 0:
-        table = np.array(pairwise[:1], dtype=np.float64, order="C")
-        return table, np.zeros(len(pairwise), np.int64)
-    return np.ascontiguousarray(pairwise, dtype=np.float64), np.arange(len(pairwise))
-
-
 def arrays_of(scores):
-    """(unary, tables, edge_table) for compiled loops, which are compiled once per kind of array.
+    """(unary, tables, edge_table): the distinct tables, and which of them each edge uses.
 
-    So read-only ones are copied.
+    Read-only arrays are copied, since loops are compiled once per kind of array.
     """
-    tables, edge_table = tables_of(scores)
-    unary, tables = writable(scores.unary), writable(tables)
+    pairwise, numbers = scores.pairwise, np.arange(scores.n_edges)
+    shared = is_shared(pairwise)
+    edge_table = np.zeros_like(numbers) if shared else numbers
+    unary, tables = writable(scores.unary), writable(pairwise[:1] if shared else pairwise)
     largest = max(tree.largest_score(part.ravel()) for part in (unary, tables))
     check_sums(largest, scores.n_nodes + scores.n_edges)
     return unary, tables, edge_table

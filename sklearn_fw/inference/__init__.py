@@ -28,6 +28,7 @@ from ._oracles._linear_programs import (
     MILP,
     LPRelaxation,
     Toulbar2,
+    equations,
     scaled_costs,
     solve_integers,
 )

@@ -39,11 +39,10 @@ class Rows:
     def __init__(self, estimator, X, y, *, fitted):
         estimator = models.best_of(estimator)
         if fitted:
-            wanted = getattr(estimator, "feature_names_in_", None)
-            models.check_names(X, wanted, "X", "the rows that estimator was fitted to")
+            X = models.check_inputs(estimator, X)
         else:
             estimator = models.with_names(estimator, X)
-        X = models.check_rows(X, allow_nd=is_torch_module(estimator))
+            X = models.check_rows(X, allow_nd=is_torch_module(estimator))
         y, self.classes = models.check_targets(estimator, y, len(X))
         self.y = y if self.classes is None else np.searchsorted(self.classes, y)
         self.steps, self.model = [], estimator

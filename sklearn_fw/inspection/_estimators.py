@@ -111,14 +111,15 @@ def check_rows(X, name="X", **options):
     return X
 
 
-def check_inputs(estimator, X, name="X"):
+def check_inputs(estimator, X):
+    """Rows with the columns that an estimator was fitted to."""
     known = getattr(estimator, "feature_names_in_", None)
-    check_names(X, known, name, "the rows that estimator was fitted to")
-    X = check_rows(X, name, allow_nd=is_torch_module(estimator))
+    check_names(X, known, "X", "the rows that estimator was fitted to")
+    X = check_rows(X, allow_nd=is_torch_module(estimator))
     wanted = getattr(estimator, "n_features_in_", None)
     if wanted is not None and X.shape[1] != wanted:
         fitted = type(estimator).__name__
-        raise ValueError(f"{name} has {X.shape[1]} features, but {fitted} was fitted to {wanted}")
+        raise ValueError(f"X has {X.shape[1]} features, but {fitted} was fitted to {wanted}")
     return X
 
 

@@ -187,7 +187,7 @@ class Propagation(IterativeMethod):
         self.slack = np.empty(len(self.layout.scope))
         self.beliefs = uniform_marginals(mrf)[: mrf.node_start[-1]]
         self.order = np.arange(mrf.n_variables)
-        pairs = np.repeat(mrf.n_states[mrf.edges].prod(axis=1), 2)
+        pairs = np.repeat(np.diff(mrf.edge_start), 2)
         self.work = np.bincount(mrf.edges.ravel(), pairs, mrf.n_variables)
         self.rho = None
 

@@ -49,7 +49,9 @@ def remaining(field, states, kept=None):
     return unary, merged, constant, [scope for scope, _ in factors[len(singles) :]]
 
 
-class Naming:
+class Conditioning:
+    _before = None  # (n_states, names, state_names) of all variables, where some were fixed
+
     def _set_names(self, names, state_names):
         n, self.state_names = len(self.n_states), None
         self.names = None if names is None else _texts(names, "names")
@@ -106,18 +108,6 @@ class Naming:
         keys, states = self.names or self.variables.tolist(), self.state_names
         blocks = zip(keys, states or map(range, self.n_states), self._blocks_of(marginals))
         return {key: dict(zip(found, block.tolist())) for key, found, block in blocks}
-
-
-def _texts(names, what):
-    names = check.items(names, what, "text")
-    wrong = [name for name in names if not isinstance(name, str)]
-    if wrong:
-        raise TypeError(f"{what} must be a list of text, got {wrong[0]!r:.60} in it")
-    return names
-
-
-class Conditioning:
-    _before = None  # (n_states, names, state_names) of all variables, where some were fixed
 
     @property
     def _all(self):
@@ -218,6 +208,14 @@ class Conditioning:
         if marginals.ndim != 2 or marginals.shape[0] != n or marginals.shape[1] < k:
             raise ValueError(f"marginals must have shape ({n}, {k}), got {marginals.shape}")
         return [row[:k] for row, k in zip(marginals, self.n_states)]
+
+
+def _texts(names, what):
+    names = check.items(names, what, "text")
+    wrong = [name for name in names if not isinstance(name, str)]
+    if wrong:
+        raise TypeError(f"{what} must be a list of text, got {wrong[0]!r:.60} in it")
+    return names
 
 
 def _is_whole(value):

@@ -11,17 +11,16 @@ from .._core import check
 from .._core.packed import starts_of
 from .._core.scores import FlatParts, as_array, check_edges, floats, integers
 from .._kernels import lazy
-from ._conditioning import Conditioning, Naming, collect
+from ._choice import ROUNDING
+from ._conditioning import Conditioning, collect
 from ._forms import Networks, OtherForms, tables_of
 from ._map import find_map
 from ._uai import MOST_AXES
 
 trw = lazy("graphs.trw")
 
-ROUNDING = 1e-6  # by which probabilities may exceed one
 
-
-class FactorGraph(Conditioning, Naming, Networks):
+class FactorGraph(Conditioning, Networks):
     """Factor graph: random field with factors on any number of variables.
 
     With states ``x_i`` in ``0, ..., n_states[i] - 1`` and factors f on variables ``s_f``::
@@ -160,6 +159,11 @@ class FactorGraph(Conditioning, Naming, Networks):
     @property
     def n_variables(self):
         return len(self.n_states)
+
+    @property
+    def _starts(self):
+        """Where all blocks of ``theta`` begin, and its size."""
+        return np.concatenate([self.node_start, self.factor_start[1:]])
 
     @property
     def n_factors(self):

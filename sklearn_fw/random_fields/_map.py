@@ -13,7 +13,7 @@ from .._core.budget import part_of_time, time_budget, time_left
 from .._core.loop import get_logger
 from .._core.oracle import checked
 from .._core.scores import is_forest
-from ._choice import EXACT_SHARE, NOTHING_ALLOWED, choose
+from ._choice import EXACT_SHARE, NOTHING_ALLOWED, choose, pairs_of
 from ._conditioning import collect, given
 from ._reduced import Reduced, soften
 
@@ -26,7 +26,7 @@ def solve_factor_program(graph, seconds):
     score of the labels where they are proved best, and -inf if nothing is allowed.
     """
     allowed = graph.theta > -np.inf
-    starts = np.concatenate([graph.node_start, graph.factor_start[1:]])
+    starts = graph._starts
     best = np.maximum.reduceat(graph.theta, starts[:-1])
     if best.min() == -np.inf:
         return None, -np.inf
@@ -53,8 +53,6 @@ def solve_factor_program(graph, seconds):
 
 def _equations(graph, allowed):
     """Sums of variables are one, those of factors the marginals of their variables."""
-    from scipy.sparse import csc_array
-
     column = np.cumsum(allowed) - 1  # of each entry of theta
     node = np.repeat(np.arange(graph.n_variables), graph.n_states)
     entries, n_rows = [(node, np.arange(len(node)), 1.0)], graph.n_variables
@@ -66,11 +64,7 @@ def _equations(graph, allowed):
             entries.append((n_rows + states, columns, 1.0))
             entries.append((n_rows + of_node, graph.node_start[i] + of_node, -1.0))
             n_rows += len(of_node)
-    # HiGHS counts in 32 bits.
-    rows, columns = (np.concatenate([e[k] for e in entries]).astype(np.int32) for k in (0, 1))
-    values = np.concatenate([np.full(len(e[0]), e[2]) for e in entries])
-    matrix = csc_array((values, (rows, columns)), shape=(n_rows, int(allowed.sum())))
-    return matrix, (np.arange(n_rows) < graph.n_variables).astype(float)
+    return inference.equations(entries, (n_rows, int(allowed.sum())), graph.n_variables)
 
 
 LARGEST_TABLE = 2**14  # of the elimination of one region
@@ -352,13 +346,13 @@ def _find_in_factors(graph, oracle, first=False):
     labels = np.array([block.argmax() for block in rest.unary])
     bound = sum(block.max() for block in (*rest.unary, *rest.tables))
     if oracle is not None:
-        found, _, bound = oracle.argmax(rest.merge().to_pairwise().scores())
+        found, _, bound = oracle.argmax(pairs_of(rest).scores())
         labels = np.asarray(found[: rest.n_variables], np.int64)
     elif time_left() > 0.0:
         if not first and _as_pairs(rest):
-            pairs = rest.merge().to_pairwise()
+            scores = pairs_of(rest).scores()
             with part_of_time(MESSAGES_SHARE):
-                found, _, bound = inference.TRWS().argmax(pairs.scores())
+                found, _, bound = inference.TRWS().argmax(scores)
             labels = np.asarray(found[: rest.n_variables], np.int64)
         labels, bound = _refined(rest, labels, bound, first)
     return reduced.labels(labels[None])[0], float(bound + rest.constant), reason

@@ -150,14 +150,12 @@ def trw_objective(mu, mrf, rho, *, return_gradient=False):
 
 
 def uniform_marginals(mrf):
-    pairs = mrf.n_states[mrf.edges].prod(axis=1)
-    sizes = np.concatenate([mrf.n_states, pairs])
+    sizes = np.diff(mrf._starts)
     return np.repeat(1.0 / sizes, sizes)
 
 
 def make_energy(mrf, rho, *, theta=None, floor=0.0):
     node = 1.0 - np.bincount(mrf.edges.ravel(), np.repeat(rho, 2), mrf.n_variables)
-    pairs = mrf.n_states[mrf.edges].prod(axis=1)
-    entropy = np.concatenate([np.repeat(node, mrf.n_states), np.repeat(rho, pairs)])
+    entropy = np.repeat(np.concatenate([node, rho]), np.diff(mrf._starts))
     theta = mrf.theta if theta is None else theta
     return trw.Energy(theta, entropy, uniform_marginals(mrf), floor)

@@ -164,7 +164,8 @@ class PerturbAndMAPMarginals(MarginalsEstimator):
         # One after the other: a million at once would take all memory, and no interrupt.
         noise = (rng.gumbel(size=size) - np.euler_gamma for _ in range(n_samples))
         draws = parallel(self.n_jobs, prefer="threads")(
-            delayed(_draw)(field, oracle, row / n_copies, n_copies, conditioning) for row in noise
+            delayed(_perturbed)(field, oracle, row / n_copies, n_copies, conditioning)
+            for row in noise
         )
         if any(draw.value == -np.inf for draw in draws):
             allowed_labeling(field)
@@ -181,7 +182,7 @@ class Draw(NamedTuple):
     n_calls: int
 
 
-def _draw(field, oracle, noise, n_copies, conditioning):
+def _perturbed(field, oracle, noise, n_copies, conditioning):
     """The `Draw` of one perturbation; ``noise`` is added to the potentials of variables."""
     theta = field.theta.copy()
     theta[: len(noise)] += noise

@@ -121,7 +121,7 @@ def soften(mrf, notes):
     forbidden = mrf.theta == -np.inf
     if not forbidden.any():
         return mrf.theta
-    starts = np.concatenate([mrf.node_start, mrf.factor_start[1:]])
+    starts = mrf._starts
     tops = np.maximum.reduceat(mrf.theta, starts[:-1])
     if tops.min() == -np.inf:
         raise ValueError("a table of potentials is -inf everywhere: no labeling is allowed")

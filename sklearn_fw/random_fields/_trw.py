@@ -197,14 +197,14 @@ class TRWMarginals(MarginalsEstimator):
             answer, reason = eliminated(sums, choice.reason)
             if answer is not None:
                 own_rho = np.ones(mrf.n_edges) if is_forest(mrf.edges, mrf.n_variables) else None
-                answer.attributes.update(_no_search(choice.oracle, own_rho))
+                answer.attributes.update(_attributes_of(choice.oracle, own_rho))
                 return self._told("exact", reason, answer)
             choice = Choice(BestOf(), False, reason)
         notes = []
         theta = soften(mrf, notes)
         polytope = LocalPolytope(mrf.n_states, mrf.edges)
         if choice.oracle is not None:
-            is_default = getattr(choice.oracle, "oracles", None) == "auto"
+            is_default = check.is_auto(getattr(choice.oracle, "oracles", None))
             oracle = BestOf("quick") if is_default else choice.oracle
             polytope = MarginalPolytope(mrf.n_states, mrf.edges, oracle)
         run = TRWRun(mrf, theta, polytope, settings, tol=self.tol)
@@ -233,7 +233,7 @@ class TRWMarginals(MarginalsEstimator):
         history = run.history.columns()
         history.pop("stopping_gap", None)
         vertices = run.labelings if oracle is not None else None
-        attributes = _no_search(oracle, rho, rho_gap, vertices, run.alpha.copy())
+        attributes = _attributes_of(oracle, rho, rho_gap, vertices, run.alpha.copy())
         attributes |= {
             "dual_gap_": run.gap,
             "estimated_gap_": run.estimated_gap,
@@ -273,8 +273,8 @@ class TRWMarginals(MarginalsEstimator):
         return solver
 
 
-def _no_search(oracle, rho, rho_gap=0.0, vertices=None, weights=None):
-    """Attributes of an answer that is exact: nothing was searched for."""
+def _attributes_of(oracle, rho, rho_gap=0.0, vertices=None, weights=None):
+    """Fitted attributes, with the numbers of an answer that took no search."""
     return {
         "dual_gap_": 0.0,
         "estimated_gap_": 0.0,
@@ -293,7 +293,7 @@ def _closed_form(mrf, learned):
     """Inference in a field that was made from its own marginals: objective and bound are zero."""
     choice = TreeChoice(mrf, learned.rho, lambda rho, i: (rho, learned.marginals))
     choice.step()
-    attributes = _no_search(None, learned.rho, choice.rho_gap, learned.rows, learned.weight)
+    attributes = _attributes_of(None, learned.rho, choice.rho_gap, learned.rows, learned.weight)
     lower = float(np.logaddexp.reduce(mrf.score(learned.rows)))
     return Inference(learned.marginals, 0.0, 0.0, lower, attributes)
 

@@ -188,9 +188,8 @@ class Training(IterativeMethod):
         return self.certify() if updates.n_iter % int(self._settings.eval_every) == 0 else None
 
     def certify(self):
-        if self._losses or self.held_out is None:
-            self._objective = float(np.mean(self._losses)) if self._losses else self._objective
-        self._losses = []
+        if self._losses:
+            self._objective, self._losses = float(np.mean(self._losses)), []
         row = {"objective": self._objective, "n_rollouts": float(self.updates.n_rollouts)}
         if self.held_out is not None:
             if self._looked_at != self.updates.n_iter:

@@ -312,8 +312,8 @@ class SeaRNNTransducer(CallbackSupportMixin, Estimator):
         lengths = np.array([len(own) for own in outputs])
         before = self.max_length_ if goes_on else None
         self.max_length_ = most_tokens(self.output_length, inputs.lengths, lengths, before)
-        end = None if self.max_length_ is None else len(self.classes_)
-        return trainer.weighted(trainer.Pairs(inputs, outputs, y, None, end=end), sample_weight)
+        pairs = trainer.Pairs(inputs, outputs, y, None, end=self._end)
+        return trainer.weighted(pairs, sample_weight)
 
     def _task_loss(self):
         is_free = self.max_length_ is not None

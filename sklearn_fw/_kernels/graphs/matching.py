@@ -19,7 +19,7 @@ import numpy as np
 
 from .._jit import inner, njit
 from ..common.prox import SIMPLEX, prox_group
-from ..common.vectors import dot
+from ..common.vectors import dot, maximum
 
 ONE = np.ones(1)  # radius of the simplex of a full line
 TINY = 1e-300  # less would overflow as a divisor
@@ -35,11 +35,7 @@ def pair_scores(features, w, scores):
 @inner
 def _fit_line(line, perfect, entropic, heap):
     """Replace p minus the other side's duals by z on one line; returns the line's own dual."""
-    n = line.size
-    largest = line[0]
-    for i in range(1, n):
-        largest = max(largest, line[i])
-    total = 0.0
+    n, largest, total = line.size, maximum(line), 0.0
     if entropic:
         for i in range(n):
             line[i] = math.exp(line[i] - largest)
@@ -57,10 +53,7 @@ def _fit_line(line, perfect, entropic, heap):
             line[i] = max(line[i], 0.0)
         return 0.0
     prox_group(SIMPLEX, 0, 1.0, 1.0, ONE, line, heap)
-    top = line[0]
-    for i in range(1, n):
-        top = max(top, line[i])
-    return largest - top
+    return largest - maximum(line)
 
 
 @inner

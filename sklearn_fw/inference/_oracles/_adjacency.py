@@ -43,11 +43,13 @@ class PlanCache:
 
 
 class GraphOracle(Oracle):
-    """Base of oracles on graphs: scores and declared parameters are checked in one place."""
+    """Base of oracles on graphs: scores, start and parameters are checked in one place."""
 
     def argmax(self, scores, start=None):
         expect_scores(scores)
         check_parameters(self)
+        if start is not None:
+            start = states_of(scores, start, "start").astype(np.int32)
         return self._argmax(scores, start)
 
 
@@ -121,9 +123,7 @@ def softened(scores):
 
 def first_labels(scores, start):
     """A copy of a given labeling, by default the best state of every node by itself."""
-    if start is None:
-        return scores.unary.argmax(axis=1).astype(np.int32)
-    return states_of(scores, start, "start").astype(np.int32)
+    return scores.unary.argmax(axis=1).astype(np.int32) if start is None else start.copy()
 
 
 # Sums of this many times the sizes of their terms are taken for the error of rounding.

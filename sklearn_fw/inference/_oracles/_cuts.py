@@ -67,7 +67,6 @@ class QPBO(GraphOracle):
     """
 
     def _argmax(self, scores, start):
-        first_labels(scores, start)
         return settled(self._relax, scores, start)
 
     def _relax(self, scores, start):
@@ -75,7 +74,7 @@ class QPBO(GraphOracle):
         if form is None:
             return None
         known, flow = roof_dual(form, scores.edges)
-        guess = form.gain > 0.0 if start is None else first_labels(scores, start)
+        guess = form.gain > 0.0 if start is None else start
         labels = form.merge(np.where(known < 0, guess, known))
         return labels, scores.value(labels), form.bound(flow / 2), 2 * form.rounding
 

@@ -53,14 +53,8 @@ class Polytope(NamedTuple):
             (equation[0], node[edges[:, 0]], -1.0),
             (equation[1], node[edges[:, 1]], -1.0),
         ]
-        # HiGHS counts in 32 bits, and SciPy 1.13 does not convert.
-        rows, columns = (
-            np.concatenate([entry[k].ravel() for entry in entries]).astype(np.int32) for k in (0, 1)
-        )
-        values = np.concatenate([np.full(where.size, value) for where, _, value in entries])
         shape = n_nodes + equation.size, node.size + edge.size
-        matrix = sparse.csc_array((values, (rows, columns)), shape=shape)
-        return cls(matrix, (np.arange(shape[0]) < n_nodes).astype(float), n_nodes, n_states)
+        return cls(*equations(entries, shape, n_nodes), n_nodes, n_states)
 
     def nodes(self, mu):
         return mu[: self.n_nodes * self.n_states].reshape(self.n_nodes, self.n_states)
@@ -71,6 +65,20 @@ class Polytope(NamedTuple):
     def messages(self, dual):
         """Dual variables of the equations between edges and nodes: (2, n_edges, n_states)."""
         return dual[self.n_nodes :].reshape(2, -1, self.n_states)
+
+
+def equations(entries, shape, n_nodes):
+    """Matrix and right-hand sides: one for the first ``n_nodes`` equations, zero for the others.
+
+    ``entries`` are (rows, columns, value) with arrays of one size.
+    """
+    # HiGHS counts in 32 bits, and SciPy 1.13 does not convert.
+    rows, columns = (
+        np.concatenate([entry[k].ravel() for entry in entries]).astype(np.int32) for k in (0, 1)
+    )
+    values = np.concatenate([np.full(where.size, value) for where, _, value in entries])
+    matrix = sparse.csc_array((values, (rows, columns)), shape=shape)
+    return matrix, (np.arange(shape[0]) < n_nodes).astype(float)
 
 
 def without_impossible_pairs(scores):
@@ -264,7 +272,6 @@ class MILP(GraphOracle):
         return self.time_limit is None and self.mip_rel_gap <= EXACT_GAP
 
     def _argmax(self, scores, start):
-        first_labels(scores, start)
         end = perf_counter() + min(check.time_limit(self.time_limit), time_left())
         return settled(functools.partial(self._solve, end=end), scores, start, exact=self.exact)
 
@@ -353,7 +360,6 @@ class LPRelaxation(GraphOracle):
     _polytope = PlanCache(Polytope.of_graph)
 
     def _argmax(self, scores, start):
-        first_labels(scores, start)
         return settled(self._round, scores, start)
 
     def _round(self, scores, start):
