@@ -250,10 +250,12 @@ def arrays_of(scores):
 
     Read-only arrays are copied, since loops are compiled once per kind of array.
     """
-    pairwise, numbers = scores.pairwise, np.arange(scores.n_edges)
-    shared = is_shared(pairwise)
-    edge_table = np.zeros_like(numbers) if shared else numbers
-    unary, tables = writable(scores.unary), writable(pairwise[:1] if shared else pairwise)
+    unary, pairwise = writable(scores.unary), scores.pairwise
+    if is_shared(pairwise):
+        tables = np.array(pairwise[:1], dtype=np.float64, order="C")
+        edge_table = np.zeros(len(pairwise), np.int64)
+    else:
+        tables, edge_table = writable(pairwise), np.arange(len(pairwise))
     largest = max(tree.largest_score(part.ravel()) for part in (unary, tables))
     check_sums(largest, scores.n_nodes + scores.n_edges)
     return unary, tables, edge_table
@@ -276,10 +278,16 @@ def check_sums(largest, n_parts):
         )
 
 
+def oriented(edges, n_nodes):
+    """Edges as (child, parent), leaves first, their places before, and which of them were turned.
+
+    Those on or between cycles are missing; loops and double edges are cycles.
+    """
+    return tree.orient_forest(np.array(edges, dtype=np.int64, order="C"), n_nodes)
+
+
 def is_forest(edges, n_nodes):
-    """Whether a graph has no cycles; loops and double edges are cycles."""
-    edges = np.array(edges, dtype=np.int64, order="C")
-    return len(tree.orient_forest(edges, n_nodes)[0]) == len(edges)
+    return len(oriented(edges, n_nodes)[0]) == len(edges)
 
 
 def allowed(values, labels):

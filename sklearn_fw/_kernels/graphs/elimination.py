@@ -69,11 +69,13 @@ def _gather(plan, b, unary, edges, edge_table, tables, mode, own, gains):
 
 
 @inner
-def _walk(table, part, extent, stride, turn, action):
-    """Combine each entry of a table with the entry of a part of it that it belongs to.
+def _walk(plan, child, table, part, turn, action):
+    """Combine each entry of a table with the entry that it belongs to of a part of a message.
 
-    ``extent`` and ``stride`` are those of `Plan`; ``turn`` is scratch.
+    That is the message of bucket ``child``; ``turn`` is scratch.
     """
+    blocks = slice(plan.walk_start[child], plan.walk_start[child + 1])
+    extent, stride = plan.walk_extent[blocks], plan.walk_stride[blocks]
     # The two fastest blocks are walked together: where the part lacks the first places, its numbers
     # are repeated in runs of two or three, which are too short for loops of their own.
     n, step = (extent[0], stride[0]) if extent.size else (1, 1)
@@ -138,11 +140,8 @@ def _build(plan, b, state, own, gains, messages, mode, turn, table):
             here += n_states * n_others
         for r in range(plan.child_start[slot], plan.child_start[slot + 1]):
             child = plan.child[r]
-            blocks = slice(plan.walk_start[child], plan.walk_start[child + 1])
-            _walk(
-                table[:n], _part(plan, messages, child, state), plan.walk_extent[blocks],
-                plan.walk_stride[blocks], turn, MULTIPLY if product else ADD,
-            )  # fmt: skip
+            part = _part(plan, messages, child, state)
+            _walk(plan, child, table[:n], part, turn, MULTIPLY if product else ADD)
 
 
 @inner
@@ -287,11 +286,7 @@ def _inform_children(plan, slot, state, table, messages, mode, turn, belief):
             continue
         below = belief[: part.size]
         below[:] = -np.inf if mode == MAX else 0.0
-        blocks = slice(plan.walk_start[child], plan.walk_start[child + 1])
-        _walk(
-            table, below, plan.walk_extent[blocks], plan.walk_stride[blocks], turn,
-            MAX_OUT if mode == MAX else SUM_OUT,
-        )  # fmt: skip
+        _walk(plan, child, table, below, turn, MAX_OUT if mode == MAX else SUM_OUT)
         _turn_around(part, below, mode)
 
 

@@ -46,11 +46,14 @@ class GraphOracle(Oracle):
     """Base of oracles on graphs: scores, start and parameters are checked in one place."""
 
     def argmax(self, scores, start=None):
-        expect_scores(scores)
-        check_parameters(self)
+        self._expect(scores)
         if start is not None:
             start = states_of(scores, start, "start").astype(np.int32)
         return self._argmax(scores, start)
+
+    def _expect(self, scores):
+        expect_scores(scores)
+        check_parameters(self)
 
 
 class Adjacency(NamedTuple):

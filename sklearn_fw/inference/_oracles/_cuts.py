@@ -261,7 +261,7 @@ def _filled(own, other):
     return np.where(gone, rest, own)
 
 
-class GraphCut(GraphOracle, RankingOracle):
+class GraphCut(RankingOracle):
     """MAP inference on graphs with two states and attractive edges, by a minimum cut.
 
     Maximizes the score of `PairwiseScores` exactly, cycles or not, if for the table ``t`` of every

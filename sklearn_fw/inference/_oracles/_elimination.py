@@ -9,7 +9,7 @@ import numpy as np
 from ..._core import check
 from ..._core.budget import time_left
 from ..._core.packed import starts_of
-from ..._core.scores import arrays_of, check_sums, expect_scores
+from ..._core.scores import arrays_of, check_sums
 from ..._kernels import lazy
 from ._adjacency import PlanCache, count_states
 from ._exact import GibbsInference, normalized
@@ -44,9 +44,8 @@ class Found(NamedTuple):
     width: int  # induced width
     largest: int  # numbers in the largest table
 
-    def excess(self, max_table_size):
-        """What is too large, in words, or None."""
-        limit = check.integer(max_table_size, "max_table_size", 1)
+    def excess(self, limit):
+        """What is too large for a ``max_table_size``, in words, or None."""
         if self.plan is None or self.largest > limit:
             at_least = "at least " if self.plan is None else ""
             return (
@@ -182,12 +181,11 @@ class Elimination(GibbsInference):
     [[0.181, 0.319], [0.319, 0.181]]
     """
 
-    max_table_size: object = 2**26
+    max_table_size: check.at_least(1) = 2**26
 
     _plan = PlanCache(_plan_of, _sizes_of)
 
-    def argmax(self, scores, start=None):
-        expect_scores(scores)
+    def _argmax(self, scores, start):
         walk = self._walk(scores)
         value = walk.up(elimination.MAX)
         return walk.labels(np.empty((1, 0)))[0], value, value
@@ -243,7 +241,7 @@ class Elimination(GibbsInference):
         return walk.labels(uniforms) if value > -math.inf else None, value
 
     def _found(self, scores):
-        expect_scores(scores)
+        self._expect(scores)
         return self._plan(scores)[1]
 
     def _walk(self, scores):

@@ -5,16 +5,17 @@ import math
 import numpy as np
 
 from ..._core import check
-from ..._core.oracle import Oracle, k_best_labelings
-from ..._core.scores import allowed, arrays_of, count_labelings, expect_scores
+from ..._core.oracle import k_best_labelings
+from ..._core.scores import allowed, arrays_of, count_labelings
 from ..._kernels import lazy
+from ._adjacency import GraphOracle
 
 tree = lazy("graphs.tree")
 
 PROBABILITY = 1e-9  # by which sums of probabilities may differ from one by rounding
 
 
-class RankingOracle(Oracle):
+class RankingOracle(GraphOracle):
     """Max-marginals and top-k labelings, from the hook ``_maxima(scores)`` of a subclass."""
 
     def max_marginals(self, scores):
@@ -30,7 +31,7 @@ class RankingOracle(Oracle):
         best : ndarray of shape (n_nodes, n_states)
             The scores, ``-inf`` where a state is in no allowed labeling.
         """
-        expect_scores(scores)
+        self._expect(scores)
         return self._maxima(scores)
 
     def top_k(self, scores, k):
@@ -46,7 +47,7 @@ class RankingOracle(Oracle):
         values, labels : ndarray of shape (m,) and (m, n_nodes), int32
             Scores in descending order, and different labelings; m < k when fewer are allowed.
         """
-        expect_scores(scores)
+        self._expect(scores)
         return self._best(scores, check.integer(k, "k", 1))
 
     def _best(self, scores, k):
@@ -79,7 +80,7 @@ class GibbsInference(RankingOracle):
         log_partition : float
             Logarithm of the sum of ``exp(score(y))`` over all labelings.
         """
-        expect_scores(scores)
+        self._expect(scores)
         node, edge, log_partition = self._sums(scores, marginals=True)
         _some(log_partition)
         return normalized(node, "states"), normalized(edge, "pairs"), log_partition
@@ -92,7 +93,7 @@ class GibbsInference(RankingOracle):
         scores : PairwiseScores
             Scores on a graph that the oracle accepts.
         """
-        expect_scores(scores)
+        self._expect(scores)
         return self._sums(scores, marginals=False)[2]
 
     def sample(self, scores, n_samples, random_state=None):
@@ -110,7 +111,7 @@ class GibbsInference(RankingOracle):
         labels : ndarray of shape (n_samples, n_nodes), int32
             The labelings.
         """
-        expect_scores(scores)
+        self._expect(scores)
         n_samples = check.integer(n_samples, "n_samples", 1)
         uniforms = check.random_state(random_state).random_sample((n_samples, scores.n_nodes))
         labels, log_partition = self._draws(scores, uniforms)
@@ -175,10 +176,9 @@ class Enumeration(GibbsInference):
     (array([0, 0, 1], dtype=int32), 2.0, 2.0)
     """
 
-    max_labelings: int = 1_000_000
+    max_labelings: check.at_least(1) = 1_000_000
 
-    def argmax(self, scores, start=None):
-        expect_scores(scores)
+    def _argmax(self, scores, start):
         self._count(scores)
         unary, tables, edge_table = arrays_of(scores)
         edges = np.array(scores.edges, dtype=np.int64, order="C")
@@ -230,13 +230,12 @@ class Enumeration(GibbsInference):
         return values
 
     def _count(self, scores):
-        limit = check.integer(self.max_labelings, "max_labelings", 1)
         n_nodes, n_states = scores.unary.shape
         n_labelings = count_labelings(scores)
-        if n_labelings > limit:
+        if n_labelings > self.max_labelings:
             raise ValueError(
                 f"{n_states} states on {n_nodes} nodes have more than "
-                f"max_labelings={limit} labelings; raise max_labelings, or use "
+                f"max_labelings={self.max_labelings} labelings; raise max_labelings, or use "
                 f"TreeMaxProduct() or Viterbi() if the graph has no cycle, else Elimination()"
             )
         return n_labelings

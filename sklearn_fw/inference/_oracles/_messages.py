@@ -2,13 +2,13 @@
 
 import copy
 import functools
-import logging
 from time import perf_counter
 
 import numpy as np
 
 from ..._core import check
 from ..._core.budget import time_left
+from ..._core.loop import get_logger
 from ..._kernels import lazy
 from ._adjacency import GraphOracle, PlanCache, adjacency, first_labels, prepare, settled
 from ._local_search import climb
@@ -245,9 +245,6 @@ class MaxProduct(GraphOracle):
         return incumbent.labels, incumbent.value, np.inf
 
 
-logger = logging.getLogger("sklearn_fw")
-
-
 class BranchAndBound(GraphOracle):
     """MAP inference on any graph, by depth-first search with tree-reweighted bounds.
 
@@ -333,7 +330,8 @@ class BranchAndBound(GraphOracle):
         search.explore(Relaxation(search.incumbent.problem), self.max_iter)
         while search.open and search.n_nodes < max_nodes and perf_counter() < end:
             search.explore(search.open.pop()[1], self.node_iter)
-        logger.debug("branch and bound: %d subproblems, %d left", search.n_nodes, len(search.open))
+        sizes = search.n_nodes, len(search.open)
+        get_logger().debug("branch and bound: %d subproblems, %d left", *sizes)
         return search.incumbent.answer(search.bound())
 
 

@@ -10,8 +10,9 @@ import numpy as np
 from sklearn.base import clone
 
 from ..._core import check
-from ..._core.oracle import CheckedOracle, Oracle, can_be_asked, checked
-from ..._core.scores import expect_scores, is_forest
+from ..._core.oracle import CheckedOracle, can_be_asked, checked
+from ..._core.scores import is_forest
+from ._adjacency import GraphOracle
 from ._cuts import QPBO, CutMoves, GraphCut
 from ._elimination import Elimination
 from ._exact import Enumeration
@@ -32,7 +33,7 @@ class Attempt(NamedTuple):
 LAST = {"auto": "ils", "quick": IteratedLocalSearch("few")}
 
 
-class BestOf(Oracle):
+class BestOf(GraphOracle):
     """Best result of several oracles, by default of all fast ones for general graphs.
 
     Returns the labeling with the largest score of `PairwiseScores` that any of them finds, with
@@ -93,8 +94,7 @@ class BestOf(Oracle):
             return False
         return any(getattr(oracle, "exact", False) for _, oracle in self._members(None))
 
-    def argmax(self, scores, start=None):
-        expect_scores(scores)
+    def _argmax(self, scores, start):
         return self._ask(scores, start)[0]
 
     def compare(self, scores, start=None):
@@ -122,11 +122,10 @@ class BestOf(Oracle):
         icm 2.0 inf
         trws 2.0 3.0
         """
-        expect_scores(scores)
+        self._expect(scores)
         return self._ask(scores, start)[1]
 
     def _ask(self, scores, start):
-        tol = check.not_negative(self.tol, "tol")
         attempts, labels, value, upper_bound = [], None, -np.inf, np.inf
         for asked, oracle in self._members(scores.n_states):
             before = perf_counter()
@@ -139,7 +138,7 @@ class BestOf(Oracle):
                     start = labels
             # Rounding must not put the bound of one below the value of another.
             upper_bound = max(value, min(upper_bound, bound))
-            if upper_bound - value <= tol * abs(value):
+            if upper_bound - value <= self.tol * abs(value):
                 break
         return (labels, float(value), float(upper_bound)), attempts
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ..._core.scores import arrays_of, count_labelings, expect_scores
+from ..._core.scores import arrays_of, count_labelings, oriented
 from ..._kernels import lazy
 from ._exact import GibbsInference
 
@@ -12,9 +12,7 @@ tree = lazy("graphs.tree")
 
 def _orient(scores):
     """Edges from child to parent, leaves first, and how they come from those of the scores."""
-    edges, source, flipped = tree.orient_forest(
-        np.array(scores.edges, dtype=np.int64, order="C"), scores.n_nodes
-    )
+    edges, source, flipped = oriented(scores.edges, scores.n_nodes)
     if len(edges) < scores.n_edges:
         raise ValueError(
             "TreeMaxProduct needs edges without a cycle (a double edge is one, too); "
@@ -82,8 +80,7 @@ class TreeMaxProduct(GibbsInference):
 
     _forest = staticmethod(_forest)
 
-    def argmax(self, scores, start=None):
-        expect_scores(scores)
+    def _argmax(self, scores, start):
         forest = self._forest(scores)
         n_nodes, n_states = forest[0].shape
         labels = np.empty(n_nodes, np.int32)
