@@ -12,6 +12,7 @@ from ..._core.scores import PairwiseScores, arrays_of, count_labelings, expect_s
 from ..._kernels import lazy
 
 message_passing = lazy("graphs.message_passing")
+tree = lazy("graphs.tree")
 
 
 class PlanCache:
@@ -183,12 +184,20 @@ def settled(solve, scores, start=None, exact=False):
     if answer[1] == upper:
         return *answer, upper
     if exact and count_labelings(scores) <= FEW:
-        from ._exact import Enumeration
-
-        labels = Enumeration(FEW).argmax(scores)[0]
+        labels, _ = best_of_all(scores)
         value = scores.value(labels)
         return labels, value, value
     return *answer, float(upper)
+
+
+def best_of_all(scores):
+    """(labels, value) of the best of all labelings, of equal ones the first."""
+    unary, tables, edge_table = arrays_of(scores)
+    edges, labels = (
+        np.array(scores.edges, dtype=np.int64, order="C"),
+        np.empty(len(unary), np.int32),
+    )
+    return labels, tree.enumerate_argmax(unary, edges, edge_table, tables, labels)
 
 
 def without_hopeless(scores, value):

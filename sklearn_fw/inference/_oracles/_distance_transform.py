@@ -6,18 +6,11 @@ import numpy as np
 
 from ..._core import check
 from ..._core.oracle import Oracle
-from ..._core.scores import (
-    check_arrays,
-    check_edges,
-    check_sums,
-    floats,
-    integers,
-    is_forest,
-    oriented,
-)
+from ..._core.scores import check_arrays, check_edges, check_sums, floats, integers, is_forest
 from ..._kernels import lazy
 
 distance_transform = lazy("graphs.distance_transform")
+tree = lazy("graphs.tree")
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -267,14 +260,15 @@ class DistanceTransform(Oracle):
 
 def parents(edges, n_joints):
     """Parent of every joint as oracles see a tree, and its edge; -1 where there is none."""
-    directed, source, _ = oriented(edges, n_joints)
+    directed, source, _ = tree.orient_forest(np.array(edges, np.int64, order="C"), n_joints)
     parent, edge = np.full((2, n_joints), -1)
     parent[directed[:, 0]], edge[directed[:, 0]] = directed[:, 1], source
     return parent, edge
 
 
 def _towards_roots(scores):
-    directed, source, flipped = oriented(scores.edges, len(scores.maps))
+    edges = np.array(scores.edges, dtype=np.int64, order="C")
+    directed, source, flipped = tree.orient_forest(edges, len(scores.maps))
     sign = np.where(flipped, 1.0, -1.0)[:, None]  # as they stand, edges lead from the child
     weights = scores.deformation[source]
     weights[:, :, 1] *= sign

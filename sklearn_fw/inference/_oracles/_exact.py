@@ -6,11 +6,8 @@ import numpy as np
 
 from ..._core import check
 from ..._core.oracle import k_best_labelings
-from ..._core.scores import allowed, arrays_of, count_labelings
-from ..._kernels import lazy
-from ._adjacency import GraphOracle
-
-tree = lazy("graphs.tree")
+from ..._core.scores import allowed, count_labelings
+from ._adjacency import GraphOracle, best_of_all
 
 PROBABILITY = 1e-9  # by which sums of probabilities may differ from one by rounding
 
@@ -180,10 +177,7 @@ class Enumeration(GibbsInference):
 
     def _argmax(self, scores, start):
         self._count(scores)
-        unary, tables, edge_table = arrays_of(scores)
-        edges = np.array(scores.edges, dtype=np.int64, order="C")
-        labels = np.empty(len(unary), np.int32)
-        value = tree.enumerate_argmax(unary, edges, edge_table, tables, labels)
+        labels, value = best_of_all(scores)
         return labels, value, value
 
     def _best(self, scores, k):
