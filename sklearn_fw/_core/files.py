@@ -5,6 +5,7 @@ import gzip
 import io
 import os
 import zipfile
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -86,28 +87,28 @@ def _read_open(source, name):
 
 def gunzip(path, content, most=-1):
     """What is inside a gzip file, its first ``most`` bytes; ValueError where it is damaged."""
-    try:
+    with _intact(path, "is not an intact gzip file"):
         return gzip.GzipFile(fileobj=io.BytesIO(content)).read(most)
-    except Exception as error:  # of the kinds EOFError, zlib.error, BadGzipFile, struct.error
-        raise damage(path, f"is not an intact gzip file ({_reason(error)})") from None
 
 
-def _reason(error):
-    return str(error) or type(error).__name__
+@contextmanager
+def _intact(file, fault, array=None):
+    """Damage is what raises here, for it leads to errors of many kinds, zlib.error among them."""
+    try:
+        yield
+    except Exception as error:
+        reason = f"{fault} ({str(error) or type(error).__name__})"
+        raise damage(file, reason, array=array) from None
 
 
 def _open_archive(path, content):
-    try:
+    with _intact(path, "is not an intact zip archive"):
         return zipfile.ZipFile(io.BytesIO(content))
-    except Exception as error:  # damaged tables lead to errors of many kinds
-        raise damage(path, f"is not an intact zip archive ({_reason(error)})") from None
 
 
 def _unpack(path, archive, member):
-    try:
+    with _intact(path, f"member {member!r} cannot be unpacked"):
         return archive.read(member)
-    except Exception as error:  # checksums, unknown methods, passwords, broken streams
-        raise damage(path, f"member {member!r} cannot be unpacked ({_reason(error)})") from None
 
 
 def _read_member(path, content, member):
@@ -160,7 +161,5 @@ def read_arrays(path, needed):
 
 
 def _array(path, key, content):
-    try:
+    with _intact(path, "is not a NumPy array", array=key):
         return np.lib.format.read_array(io.BytesIO(content), allow_pickle=False)
-    except Exception as error:  # headers are Python text, which can be wrong in many ways
-        raise damage(path, f"is not a NumPy array ({_reason(error)})", array=key) from None

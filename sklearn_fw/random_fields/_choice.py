@@ -1,7 +1,6 @@
 """What "auto" stands for: the exact answer where it costs little, else an approximation."""
 
 import math
-import sys
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -92,12 +91,12 @@ def choose(mrf, time_limit=math.inf):
     if isinstance(oracle, TreeMaxProduct):
         return Choice(oracle, True, "exact by message passing: the graph has no cycles")
     size = f"tables of up to {oracle.largest_table(scores):,} numbers"
-    if seconds <= min(time_limit, sys.float_info.max):
-        return Choice(oracle, True, f"exact by elimination: {size}, about {seconds:.2g} s")
-    if math.isfinite(seconds):
+    if seconds == math.inf:
+        why = f"elimination needs {size}, or too many of them"
+    elif seconds > time_limit:
         why = f"elimination needs about {seconds:.2g} s, time_limit is {time_limit:.2g}"
     else:
-        why = f"elimination needs {size}, or too many of them"
+        return Choice(oracle, True, f"exact by elimination: {size}, about {seconds:.2g} s")
     return Choice(BestOf(), False, f"approximate: {why}")
 
 

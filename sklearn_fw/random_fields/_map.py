@@ -364,7 +364,7 @@ def _refined(graph, labels, bound, first=False):
     The rounds are the same with any limit, which only ends them: more time gives no less.
     """
     soft = copy.copy(graph)
-    soft.theta = soften(graph, [])
+    soft.theta, _ = soften(graph)
     search, pays = RegionSearch(soft, graph.theta == -np.inf, np.random.default_rng(0)), True
     is_endless = time_left() == np.inf
     n_equations = float(np.diff(graph._strides.indptr) @ np.diff(graph.factor_start))

@@ -112,15 +112,16 @@ def _some(value):
         raise ValueError(NOTHING_ALLOWED)
 
 
-def soften(mrf, notes):
+def soften(mrf):
     """The potentials with -inf replaced, for methods that need every state to be possible.
 
     A labeling with a forbidden entry becomes `SOFT` nats worse than every labeling without. Log Z
-    can only grow, so an upper bound for the softened field holds for the given one.
+    can only grow, so an upper bound for the softened field holds for the given one. Also a list of
+    the warning about it.
     """
     forbidden = mrf.theta == -np.inf
     if not forbidden.any():
-        return mrf.theta
+        return mrf.theta, []
     starts = mrf._starts
     tops = np.maximum.reduceat(mrf.theta, starts[:-1])
     if tops.min() == -np.inf:
@@ -128,11 +129,9 @@ def soften(mrf, notes):
     lows = np.minimum.reduceat(np.where(forbidden, np.inf, mrf.theta), starts[:-1])
     penalty = SOFT + float(np.sum(tops - lows))
     theta = np.where(forbidden, np.repeat(tops, np.diff(starts)) - penalty, mrf.theta)
-    notes.append(
-        UserWarning(
-            f"{int(forbidden.sum())} of {len(theta)} potentials are -inf (hard constraints): they "
-            f"count as {penalty:.3g} nats below the best entry of their table; ExactMarginals "
-            f"keeps them, and so does oracle='auto' where the graph is narrow enough"
-        )
+    note = (
+        f"{int(forbidden.sum())} of {len(theta)} potentials are -inf (hard constraints): they "
+        f"count as {penalty:.3g} nats below the best entry of their table; ExactMarginals keeps "
+        f"them, and so does oracle='auto' where the graph is narrow enough"
     )
-    return theta
+    return theta, [UserWarning(note)]

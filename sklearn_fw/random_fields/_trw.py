@@ -200,8 +200,7 @@ class TRWMarginals(MarginalsEstimator):
                 answer.attributes.update(_attributes_of(choice.oracle, own_rho))
                 return self._told("exact", reason, answer)
             choice = Choice(BestOf(), False, reason)
-        notes = []
-        theta = soften(mrf, notes)
+        theta, notes = soften(mrf)
         polytope = LocalPolytope(mrf.n_states, mrf.edges)
         if choice.oracle is not None:
             is_default = check.is_auto(getattr(choice.oracle, "oracles", None))
