@@ -6,6 +6,7 @@ from time import perf_counter
 from typing import NamedTuple
 
 import numpy as np
+from scipy.sparse.csgraph import connected_components, dijkstra
 
 from .. import inference
 from .._core import check
@@ -85,12 +86,10 @@ class RegionSearch:
     def __init__(self, field, forbidden, rng):
         self._field, self._forbidden, self._rng = field, forbidden, rng
         self._unary, self._factors = field.unary, list(zip(field.scopes, field.tables))
-        near, self._of = [set() for _ in self._unary], [[] for _ in self._unary]
-        for f, scope in enumerate(field.scopes):
-            for i in scope:
-                near[i].update(scope)
-                self._of[i].append(f)
-        self._near = [sorted(others - {i}) for i, others in enumerate(near)]
+        is_in = field._strides.astype(bool)
+        self._graph = (is_in.T @ is_in).sorted_indices()
+        self._near, self._of = _lists(self._graph), _lists(is_in.T.tocsr())
+        self._component = connected_components(self._graph)[1]
         self._thickness, self._size = MOST_LAYERS, FIRST_SIZE
 
     def improve(self, labels, patience, first):
@@ -158,14 +157,10 @@ class RegionSearch:
 
     def _layers(self, root):
         """Distance of each variable from the root; of other parts from some variable there."""
-        layer = np.full(len(self._near), -1)
-        for start in (root, *range(len(self._near))):
-            now, depth = [start] if layer[start] < 0 else [], 0
-            while now:
-                layer[now] = depth
-                depth += 1
-                now = list({j for i in now for j in self._near[i] if layer[j] < 0})
-        return layer
+        starts = np.unique(self._component, return_index=True)[1]
+        starts[self._component[root]] = root
+        distance = dijkstra(self._graph, indices=starts, unweighted=True, min_only=True)
+        return distance.astype(np.int64)
 
     def _growth(self, root):
         free, reached, edge = np.zeros(len(self._near), bool), {root}, [root]
@@ -193,6 +188,11 @@ class RegionSearch:
         best = labels.copy()
         best[free] = elimination.argmax()[0][0]
         return best
+
+
+def _lists(matrix):
+    """Columns of the entries of each row."""
+    return [row.tolist() for row in np.split(matrix.indices, matrix.indptr[1:-1])]
 
 
 # Rounds of local search for each variable where nothing else is waited for, and their bounds.
