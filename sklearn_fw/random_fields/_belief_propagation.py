@@ -164,8 +164,7 @@ class TRBPMarginals(MarginalsEstimator):
             return rho, answers[-1].marginals
 
         choice = TreeChoice(field, rho, solve)
-        stopped = lambda: run.status is Status.STOPPED  # noqa: E731
-        drive(choice, tol=0.0, max_iter=self.n_rho_iter, end=stopped)
+        drive(choice, tol=0.0, max_iter=self.n_rho_iter, end=lambda: run.status is Status.STOPPED)
         answers[-1].attributes["rho_gap_"] = choice.rho_gap
         upper, lower = min(a.upper for a in answers), max(a.lower for a in answers)
         return dataclasses.replace(answers[-1], upper=upper, lower=lower)

@@ -162,9 +162,8 @@ class MarginalsEstimator(CallbackSupportMixin, DensityMixin, Estimator):
             default one first.
         """
         for name, kind in self._defaults.items():
-            if getattr(self, name, 0) is None and any(
-                key.startswith(f"{name}__") for key in params
-            ):
+            is_meant = any(key.startswith(f"{name}__") for key in params)
+            if is_meant and getattr(self, name, 0) is None:
                 params = {name: kind(), **params}
         return super().set_params(**params)
 
@@ -206,8 +205,7 @@ class MarginalsEstimator(CallbackSupportMixin, DensityMixin, Estimator):
         self.log_partition_ = float(inference.log_partition)
         self.log_partition_upper_ = float(inference.upper)
         self.log_partition_lower_ = float(inference.lower)
-        for name, value in inference.attributes.items():
-            setattr(self, name, value)
+        vars(self).update(inference.attributes)
 
     @property
     def factor_marginals_(self):

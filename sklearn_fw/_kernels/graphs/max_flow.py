@@ -53,6 +53,19 @@ def sort_arcs(edges, n_nodes):
     return first, head, sister, place[::2].copy()
 
 
+@inner
+def _split(neither, second, first, both, share):
+    """(bias, tilt, attraction, size) of the scores of an edge, by which ends are in state 1.
+
+    The ends gain ``bias + tilt`` and ``bias - tilt``. Attraction is half of what equal states have
+    more than different ones, 0 where that is rounding: a ``share`` of the size of all scores.
+    """
+    bias, tilt = (both - neither) / 2, (first - second) / 2
+    attraction = (neither + both - (second + first)) / 2
+    size = abs(neither) + abs(both) + (abs(second) + abs(first))
+    return bias, tilt, 0.0 if abs(attraction) <= share * size else attraction, size
+
+
 @njit
 def switch_form(unary, tables, edge_table, edges, share, gain, loss, crossed):
     """Gains of nodes and losses of edges, of finite scores of two states: (constant, rounding).
@@ -72,12 +85,10 @@ def switch_form(unary, tables, edge_table, edges, share, gain, loss, crossed):
         table = tables[edge_table[e]]
         if min(table[0, 0], table[0, 1], table[1, 0], table[1, 1]) == -np.inf:
             return np.nan, np.nan
-        bias, tilt = (table[1, 1] - table[0, 0]) / 2, (table[1, 0] - table[0, 1]) / 2
-        attraction = (table[0, 0] + table[1, 1] - (table[0, 1] + table[1, 0])) / 2
-        sizes = abs(table[0, 0]) + abs(table[1, 1]) + (abs(table[0, 1]) + abs(table[1, 0]))
-        if abs(attraction) <= share * sizes:
-            attraction = 0.0
-        elif -share * largest <= attraction < 0.0:
+        bias, tilt, attraction, sizes = _split(
+            table[0, 0], table[0, 1], table[1, 0], table[1, 1], share
+        )
+        if -share * largest <= attraction < 0.0:
             lost -= attraction
             attraction = 0.0
         gain[edges[e, 0]] += bias + tilt
@@ -425,13 +436,9 @@ def fusion(
             second = tables[table, zero[a], one[b]]
             first = tables[table, one[a], zero[b]]
             both_one = tables[table, one[a], one[b]]
-            bias, tilt = (both_one - both_zero) / 2, (first - second) / 2
+            bias, tilt, attraction, _ = _split(both_zero, second, first, both_one, rounding)
             excess[a] -= bias + tilt
             excess[b] -= bias - tilt
-            attraction = (both_zero + both_one - first - second) / 2
-            size = abs(both_zero) + abs(both_one) + abs(first) + abs(second)
-            if abs(attraction) <= rounding * size:
-                attraction = 0.0
             if attraction < 0.0:
                 crossed[e] = True
                 n_crossed += 1
