@@ -40,9 +40,6 @@ class Halving(IterativeMethod):
     def certify(self):
         return self.row()
 
-    def solution(self):
-        return self.gap
-
 
 # ---- the loop and what it reports ----------------------------------------------------------------
 
@@ -68,9 +65,6 @@ def test_point_that_is_returned_is_certified():
 def test_method_without_certify_says_so():
     class Silent(IterativeMethod):
         def step(self):
-            return None
-
-        def solution(self):
             return None
 
     with pytest.raises(AssertionError, match=r"Silent\.step certifies in every iteration"):

@@ -40,7 +40,7 @@ def get_logger(verbose=0):
 
 
 class IterativeMethod(ABC):
-    """The state of a method that `drive` runs: `step` and `certify`, and `solution` at the end."""
+    """The state of a method that `drive` runs by `step` and `certify`."""
 
     certificate = "dual_gap"  # name of the number that tol stops
     rounding = 0.0  # certificates below are rounding errors, which count as reached if tol > 0
@@ -61,10 +61,6 @@ class IterativeMethod(ABC):
     def certify(self):
         """Such a row for the current point, which is what will be reported."""
         raise AssertionError(f"{type(self).__name__}.step certifies in every iteration")
-
-    @abstractmethod
-    def solution(self):
-        """What was found, as the caller of the loop wants it."""
 
 
 def drive(

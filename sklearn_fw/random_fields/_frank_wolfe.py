@@ -215,9 +215,6 @@ class TRWRun(IterativeMethod):
         }
         return {name: x if math.isfinite(x) else None for name, x in row.items()}
 
-    def solution(self):
-        return self.mu
-
     def correct(self, tol):
         if self.kind is None:
             return

@@ -155,6 +155,3 @@ class Ascent(IterativeMethod):
     def step(self):
         change = self.products.ascend(self.order, self.q)
         return {"change": change if change < math.inf else None}
-
-    def solution(self):
-        return self.q

@@ -177,18 +177,11 @@ def suggest(labels1, labels2, postings, indexed, hidden, min_shared, threshold):
 
 
 @inner
-def hashed(key, mask):
-    """First place of a key in the table."""
-    mixed = key * 0x5851F42D4C957F2D
-    return (mixed ^ (mixed >> 29)) & mask
-
-
-@inner
 def find_or_add(found, n_keys, key):
     """Number of a key, which is ``n_keys`` where it is new; there must be room."""
     table, keys = found.table, found.keys
-    mask = len(table) - 1
-    place = hashed(key, mask)
+    mask, mixed = len(table) - 1, key * 0x5851F42D4C957F2D
+    place = (mixed ^ (mixed >> 29)) & mask
     while table[place] >= 0:
         if keys[table[place]] == key:
             return np.int64(table[place])
@@ -215,16 +208,13 @@ def with_room(found, n_keys, n_new):
         return found
     while size < n_keys + n_new:
         size *= 2
-    keys = grown(found.keys, size)
-    table = np.full(2 * size, -1, dtype=found.table.dtype)
+    larger = Pairs(
+        np.full(2 * size, -1, dtype=found.table.dtype), grown(found.keys, size),
+        grown(found.static, size), grown(found.graph, size), grown(found.stamps, size),
+    )  # fmt: skip
     for n in range(n_keys):
-        place = hashed(keys[n], 2 * size - 1)
-        while table[place] >= 0:
-            place = (place + 1) & (2 * size - 1)
-        table[place] = n
-    return Pairs(
-        table, keys, grown(found.static, size), grown(found.graph, size), grown(found.stamps, size)
-    )
+        find_or_add(larger, n, larger.keys[n])
+    return larger
 
 
 @inner
