@@ -176,9 +176,8 @@ def _check_pairs(estimator, X, y, X_valid, y_valid, radius):
     others = np.asarray(y_valid) if hasattr(y_valid, "__len__") else np.empty((0, 0))
     if others.shape != (len(X_valid),):
         raise ValueError(f"y_valid must have {len(X_valid)} labels, got shape {others.shape}")
-    if not np.isin(others, classes).all():
-        strange = others[~np.isin(others, classes)].tolist()[0]
-        raise ValueError(f"y_valid holds the label {strange!r:.40}, which is not in y")
+    if strange := others[~np.isin(others, classes)].tolist():
+        raise ValueError(f"y_valid holds the label {strange[0]!r:.40}, which is not in y")
     return X, y, X_valid, others, classes
 
 

@@ -107,15 +107,11 @@ def _per_feature(value, name, shape):
 
 def check_steps(step, noise, each):
     """Steps of the gradient and of the noise per feature; those of the paper for None."""
-    found = []
-    for value, name, share in ((step, "step", 0.25 / 0.3), (noise, "noise", 0.2 / 0.3)):
-        if value is None:
-            found.append(share * each)
-            continue
-        found.append(np.broadcast_to(_per_feature(value, name, each.shape), each.shape))
-    if not found[0].any() and not found[1].any():
+    step = 0.25 / 0.3 * each if step is None else _per_feature(step, "step", each.shape)
+    noise = 0.2 / 0.3 * each if noise is None else _per_feature(noise, "noise", each.shape)
+    if not step.any() and not noise.any():
         raise ValueError("step and noise are both 0, so that nothing moves")
-    return found
+    return step, noise
 
 
 def check_feature_range(feature_range, X, each):

@@ -398,9 +398,8 @@ def load_uai(path, kind="field"):
     >>> mrf, observed
     (PairwiseMRF(n_variables=2, n_edges=1, n_states=2..3), {0: 1})
     """
-    check.choice(kind, "kind", ("field", "evidence", "solution"))
     readers = {"field": _read_graph, "evidence": uai.read_evidence, "solution": uai.read_solution}
-    return readers[kind](path)
+    return readers[check.choice(kind, "kind", readers)](path)
 
 
 def _read_graph(path):

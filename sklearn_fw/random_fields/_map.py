@@ -230,7 +230,6 @@ class MAPResult(NamedTuple):
 
 
 def find_map(field, oracle, start, time_limit):
-    check.time_limit(time_limit)
     if start is not None:
         start = field._check_labeling(start, "start")
     auto = check.is_auto(oracle)

@@ -473,7 +473,7 @@ class CutMoves(GraphOracle):
         swaps = self.move == "swap"
         labels = first_labels(scores, start)
         soft, best = softened(scores), labels  # what is forbidden is left first
-        value, allowed = soft.value(best), scores.unary > -np.inf
+        value, possible = soft.value(best), scores.unary > -np.inf
         nodes = np.arange(len(labels))
         problem = *arrays_of(soft), *self._plan(scores)
         moves = range(scores.n_states)
@@ -486,7 +486,7 @@ class CutMoves(GraphOracle):
             if left == 0 or time_left() <= 0.0:
                 break
             ends = pair(moves[turn % len(moves)], best)
-            zero, one = (np.where(allowed[nodes, end], end, best) for end in ends)
+            zero, one = (np.where(possible[nodes, end], end, best) for end in ends)
             left -= 1
             if np.array_equal(zero, one):
                 continue

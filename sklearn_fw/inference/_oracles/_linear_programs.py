@@ -11,7 +11,7 @@ from scipy import sparse
 
 from ..._core import check
 from ..._core.budget import time_left
-from ..._core.scores import PairwiseScores, check_range, expect_scores
+from ..._core.scores import PairwiseScores, check_range
 from ._adjacency import (
     ROUNDING,
     GraphOracle,
@@ -390,8 +390,7 @@ class LPRelaxation(GraphOracle):
         RuntimeError
             When HiGHS fails.
         """
-        expect_scores(scores)
-        check.flag(self.relaxed, "relaxed")
+        self._expect(scores)
         finite = scores.unary.min() > -np.inf and scores.pairwise.min(initial=0.0) > -np.inf
         if scores.n_states == 2 and finite:
             node, edge, bound = half_integral(scores)
