@@ -47,26 +47,26 @@ ACCURACY, ITERATIONS, SECONDS = 1e-3, 100, 0.5
 MOST_ITERATIONS = 1000
 
 
-def automatic_strength(problems, targets):
+def automatic_strength(problems):
     """Strengths of the penalty in the sum form for ``alpha="auto"``.
 
     That of a ridge minimizes the generalized cross-validation error of the squared loss (Golub,
     Heath and Wahba 1979) over all targets, each in the unit of its variance, or is the sum of the
     column variances where columns are too many. That of other penalties minimizes the loss of
     held-out folds along a path, for each target, as it has the unit of the target.
-    ``problems`` have the penalty of strength 1; ``targets`` (n_targets, n_samples).
+    ``problems`` have the same rows, a target each and the penalty of strength 1.
     """
     problem = problems[0]
     penalty, default = problem.penalty, ALPHA * problem.total_weight
     if not sums.is_ridge(penalty):
         n = len(problems)
-        found = [has_strength(penalty) and strength_by_folds(own, [own.y], n) for own in problems]
+        found = [has_strength(penalty) and strength_by_folds([own], n) for own in problems]
         return np.array([strength or default for strength in found])
     if penalty.l2 == 0.0:
         return default
     few = problem.n_columns <= (SPARSE if sp.issparse(problem.X) else DENSE)
     if few:
-        strength = ridge_of_least_error(Moments.of(problem, targets))
+        strength = ridge_of_least_error(Moments.of(problems))
     else:
         strength = float(_variances(problem).sum())
     return of_loss(problem.loss, penalty, strength) or default
@@ -103,14 +103,16 @@ class Moments(NamedTuple):
     alongs: list  # of products of columns and targets
 
     @classmethod
-    def of(cls, problem, targets):
-        weight, center, means = problem.weights, problem.fit_intercept, problem.column_means
-        centers = [center * (weight @ y) / problem.total_weight for y in targets]
-        pairs = zip(targets, centers, strict=True)
-        found = [moments_of_target(problem, y - own, means) for y, own in pairs]
+    def of(cls, problems):
+        first = problems[0]
+        weight, center, means = first.weights, first.fit_intercept, first.column_means
+        found = []
+        for problem in problems:
+            y_mean = center * (weight @ problem.y) / first.total_weight
+            found.append(moments_of_target(problem, problem.y - y_mean, means))
         return cls(
-            sums.weighted_products(problem, weight)[0], means, problem.total_weight,
-            independent_rows(problem, targets), center, *zip(*found, strict=True),
+            sums.weighted_products(first, weight)[0], means, first.total_weight,
+            independent_rows(problems), center, *zip(*found, strict=True),
         )  # fmt: skip
 
 
@@ -172,26 +174,27 @@ def _eigenvalues(matrix):
     return np.square(roots), axes
 
 
-def _copies(problem, targets):
+def _copies(problems):
     """Number of the set of copies (equal columns and targets) per active row; which are in none."""
-    used = problem.active
-    _, group = np.unique(row_keys(problem)[used], return_inverse=True)
+    used = problems[0].active
+    _, group = np.unique(row_keys(problems[0])[used], return_inverse=True)
     order = np.argsort(group, kind="stable")
     starts = np.flatnonzero(np.diff(group[order], prepend=-1))
     varies = np.zeros(starts.size, dtype=bool)
-    for y in targets:
-        y = y[used][order]
+    for problem in problems:
+        y = problem.y[used][order]
         varies |= np.maximum.reduceat(y, starts) > np.minimum.reduceat(y, starts)
     varies = varies[group]
     return np.where(varies, starts.size + np.arange(used.size), group), varies
 
 
-def independent_rows(problem, targets):
+def independent_rows(problems):
     """Number of rows, where copies count as one and a row in no set of copies as its weight."""
-    if not problem.active.size:
+    first = problems[0]
+    if not first.active.size:
         return 0.0
-    copy, varies = _copies(problem, targets)
-    alone = problem.weights[problem.active][varies]
+    copy, varies = _copies(problems)
+    alone = first.weights[first.active][varies]
     return np.unique(copy[~varies]).size + max(float(alone.sum()), alone.size)
 
 
@@ -226,34 +229,33 @@ def _variances(problem):
 # ---- other penalties -----------------------------------------------------------------------------
 
 
-def strength_by_folds(problem, targets, n_problems):
+def strength_by_folds(problems, n_problems):
     """Strength of least held-out loss on warm-started paths of folds that keep copies together.
 
     There are as many folds as suit ``n_problems``.
     """
-    problems = [problem.variant(y=np.ascontiguousarray(y)) for y in targets]
+    problem = problems[0]
     scales = _variances(problem)
     if sp.issparse(problem.X):
         scales *= of_entries(problem.total_weight, problem.counts)
     # From where the last strength ended, Newton's method needs two or three steps.
     few = problem.n_columns <= SPARSE and problem.n_outputs is None and problem.penalty.separable
     solver = Newton() if few else Auto()
-    splits = _folds(problem, problems, targets, n_problems)
-    return strength_along(problems, splits, scales, solver)
+    return strength_along(problems, _folds(problems, n_problems), scales, solver)
 
 
-def _folds(problem, problems, targets, n_problems):
-    n_folds = math.ceil(LARGE / max(problem.X.size * n_problems, 1))
-    fold = fold_numbers(problem, targets)
+def _folds(problems, n_problems):
+    first, fold = problems[0], fold_numbers(problems)
+    n_folds = math.ceil(LARGE / max(first.X.size * n_problems, 1))
     for k in range(min(n_folds, FOLDS)):
-        train, test = problem.active[fold != k], problem.active[fold == k]
+        train, test = first.active[fold != k], first.active[fold == k]
         if train.size and test.size:
             yield from ((p, p.part(train), p.part(test)) for p in problems)
 
 
-def fold_numbers(problem, targets):
+def fold_numbers(problems):
     """Number of the fold of each active row, the same of all copies and in every fit."""
-    _, copy = np.unique(_copies(problem, targets)[0], return_inverse=True)
+    _, copy = np.unique(_copies(problems)[0], return_inverse=True)
     return check.random_state(0).permutation(copy.max(initial=-1) + 1)[copy] % FOLDS
 
 
@@ -288,16 +290,15 @@ def strength_along(problems, splits, scales, solver):
     return float(values[best])
 
 
-def optima_by_folds(problem, targets):
+def optima_by_folds(problems):
     """Coefficients of a penalty at the strength of least held-out loss, or None."""
-    strength = strength_by_folds(problem, targets, len(targets))
+    strength = strength_by_folds(problems, len(problems))
     if strength is None:
         return None
     coefs, rng = [], check.random_state(0)
-    penalty = problem.penalty.scaled(strength)
-    for y in targets:
-        variant = problem.variant(y=np.ascontiguousarray(y), penalty=penalty)
-        run, _ = solve(variant, Auto(), tol=ACCURACY, max_iter=MOST_ITERATIONS, rng=rng)
+    for problem in problems:
+        problem = problem.variant(penalty=problem.penalty.scaled(strength))
+        run, _ = solve(problem, Auto(), tol=ACCURACY, max_iter=MOST_ITERATIONS, rng=rng)
         coefs.append(run.best.coef)
     return coefs
 

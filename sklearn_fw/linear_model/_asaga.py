@@ -20,7 +20,7 @@ from ..optim._incremental import _minimize_saga as incremental
 from ..penalties import resolve_penalty
 from ._alpha import automatic_strength, in_unlike_units
 from ._collections import Collected, Columns, Plan, problems_of
-from ._linear import LinearClassifier, LinearRegressor, Units, only, shared
+from ._linear import LinearClassifier, LinearRegressor, Units, only, padded, shared
 from ._path import PathModel, has_strength, param_name, zero_strength
 
 # Strengths 1 / C or alpha where none makes all coefficients zero, strongest first.
@@ -40,7 +40,7 @@ def _places(rows, n_seen, n_samples):
     if rows is None:
         return next_rows, True
     if isinstance(rows, slice):
-        rows = np.arange(rows.start or 0, rows.stop)
+        rows = np.arange(rows.start or 0, rows.stop, rows.step)
     rows = np.asarray(rows)
     fits = rows.dtype.kind in "iu" and rows.shape == (n_samples,)
     if not fits or np.unique(rows).size != n_samples:
@@ -121,7 +121,8 @@ class AsagaModel(PathModel):
         solved, points = [], []
 
         def end(run):
-            return tasks.end(lambda: self._snapshot([*points, run.engine.point()], len(problems)))
+            known = [*points, run.engine.point()]
+            return tasks.end(lambda: self._snapshot(padded(known, len(problems))))
 
         hooks = {} if tasks is None else {"begin": tasks.begin, "end": end}
         for problem, start in zip(problems, starts, strict=True):
@@ -233,10 +234,11 @@ class AsagaModel(PathModel):
         """How workers make problems of the blocks of a collection."""
         self._stream = None
         self.solver_ = incremental.resolve_incremental_solver(self.solver)
-        self.solver_reason_ = "rows stay where they are: second order by sums over blocks"
+        self.solver_reason_ = "it was given"
         penalty = resolve_penalty(self.penalty, self.l1_ratio).bind(self.n_features_in_)
         if isinstance(self.solver_, incremental.Auto):
             self.solver_ = NewtonCG() if is_ridge(penalty) else Newton()
+            self.solver_reason_ = "rows stay where they are: second order by sums over blocks"
         if not isinstance(self.solver_, Newton | NewtonCG):
             raise ValueError(
                 f"collections of Dask are for solver='newton', 'newton_cg' (a ridge only) or "
@@ -616,7 +618,7 @@ class AsagaRegressor(LinearRegressor, AsagaModel):
         elif stream is not None:  # parts of a table keep the strength of the first
             strength = stream.strength
         else:
-            strength = automatic_strength(units, targets)
+            strength = automatic_strength(units)
         return self._at(units, strength, total_weight)
 
     def _at(self, units, strength, total_weight):

@@ -47,20 +47,17 @@ class AveragedModel(LinearEstimator):
 
     def _train(self, problems, tasks):
         stream = self._stream
-        hooks = tasks.hooks(lambda: self._snapshot(self._points(stream, "mean"), len(problems)))
+        hooks = tasks.hooks(lambda: self._snapshot(self._points(stream, "mean")))
         outcomes, objectives = [], []
         for problem, state in zip(problems, stream.states, strict=True):
             steps = self._steps(problem, state, stream.rng)
-            outcome = drive(steps, tol=0.0, max_iter=self.max_iter, verbose=self.verbose, **hooks)
+            options = {"max_iter": self.max_iter, "verbose": self.verbose}
+            outcomes.append(drive(steps, tol=0.0, **options, **hooks))
             objectives.append(problem.value(state.mean))
-            if outcome.status is Status.MAX_ITER:
-                outcome = outcome._replace(status=Status.FINISHED)
-            outcomes.append(outcome)
         self._store(stream, problems[0].X.dtype)
-        outcome = Outcome.joined(outcomes)
+        status, self.n_iter_, self.history_ = Outcome.joined(outcomes)
+        self.status_ = (Status.FINISHED if status is Status.MAX_ITER else status).name.lower()
         self.objective_ = only(objectives)
-        self.n_iter_, self.status_ = outcome.n_iter, outcome.status.name.lower()
-        self.history_ = outcome.history
 
     def partial_fit(self, X, y, classes=None, sample_weight=None):
         """One pass over a part of the data, which goes on where the last call of this ended.

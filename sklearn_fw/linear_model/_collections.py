@@ -135,11 +135,11 @@ class PartRows:
     def held(self, is_out):
         """The rows that are held out, or all others, as weights for the same table."""
         if self._held is None:
-            first, targets = self.problems[0], [problem.y for problem in self.problems]
+            first = self.problems[0]
             # Which fold depends on the block, so that of blocks of one row some hold it out.
             chosen = int(row_keys(first)[:1].sum() % FOLDS)
             out = np.zeros(first.n_rows, bool)
-            out[first.active] = fold_numbers(first, targets) == chosen
+            out[first.active] = fold_numbers(self.problems) == chosen
             self._held = [
                 PartRows([p.like(p.X, p.y, p.penalty, p.weights * rows) for p in self.problems])
                 for rows in (~out, out)
@@ -147,7 +147,7 @@ class PartRows:
         return self._held[is_out]
 
     def moments(self, means, y_means):
-        rows = independent_rows(self.problems[0], [problem.y for problem in self.problems])
+        rows = independent_rows(self.problems)
         pairs = [
             moments_of_target(problem, problem.y - y_mean, means)
             for problem, y_mean in zip(self.problems, y_means, strict=True)

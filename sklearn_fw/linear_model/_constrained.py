@@ -16,7 +16,7 @@ from ..optim.domains import DenseAtom, RankOneAtom, UnitAtom, domain_of, is_doma
 from ..penalties import ElasticNet
 from ._alpha import optima_by_folds
 from ._constrained_objective import MeanLoss
-from ._linear import LinearClassifier, LinearRegressor, Units, only
+from ._linear import LinearClassifier, LinearRegressor, Units, only, padded
 from ._path import PathModel
 
 NAMES = (
@@ -60,13 +60,14 @@ class ConstrainedModel(PathModel):
         warm = getattr(self, "_warm", None) if self.warm_start else None
         if warm is not None or starts is None:
             starts = self._starts(problems, radii, warm)
-        n_outputs = sum(problem.n_outputs for problem in problems)
         for problem, radius, start in zip(problems, radii, starts, strict=True):
             tasks.begin()
             results.append(self._minimise(problem, radius, start))
-            if tasks.end(lambda: self._snapshot(self._points(problems, results), n_outputs)):
+            if tasks.end(lambda: self._snapshot(self._points(problems, results))):
                 break
         self._store(problems, radii, results)
+        if len(results) < len(problems):
+            self.converged_, self.status_ = False, "stopped"
 
     def _fit_at(self, units, value, warm, rng):
         radii = [value] * len(units)
@@ -152,11 +153,11 @@ class ConstrainedModel(PathModel):
         if self._has_name({"l1"}) and sp.issparse(objectives[0].X) and None not in units:
             # An l1 penalty has the same optima, which cost less by Newton's method.
             o = objectives[0]
-            problem = FiniteSum(
+            first = FiniteSum(
                 o.X, o.truth, o.loss, ElasticNet(1.0).bind(o.X.shape[1]), weight=o.weight,
                 fit_intercept=o.fit_intercept,
             )  # fmt: skip
-            coefs = optima_by_folds(problem, [objective.truth for objective in objectives])
+            coefs = optima_by_folds([first.variant(y=o.truth, loss=o.loss) for o in objectives])
             if coefs is not None and all(coef.any() for coef in coefs):
                 radii = [float(np.abs(coef).sum()) for coef in coefs]
                 return radii, list(map(_vertices, coefs, radii))
@@ -221,7 +222,7 @@ class ConstrainedModel(PathModel):
             coefs = result.x.reshape(-1, objective.n_outputs).T
             for coef, c in zip(coefs, objective.intercepts(result.x), strict=True):
                 points.append(self._units.back(coef, c, len(points)))
-        return points
+        return padded(points, sum(objective.n_outputs for objective in objectives))
 
     def _store(self, objectives, radii, results):
         self._set_points(self._points(objectives, results), objectives[0].X.dtype)
@@ -233,7 +234,7 @@ class ConstrainedModel(PathModel):
         self.variant_ = results[0].variant
         self.n_oracle_calls_ = int(max(r.history["n_oracle_calls"][-1] for r in results))
         found = [(r.atoms, r.weights) for r in results]
-        both = found[0] if len(found) == 1 else map(list, zip(*found))
+        both = found[0] if len(objectives) == 1 else map(list, zip(*found))
         self.active_atoms_, self.active_weights_ = both
         warm = list(zip(results, radii, strict=False))
         self._warm = warm if self.warm_start else None

@@ -147,9 +147,8 @@ class LinearEstimator(CallbackSupportMixin, Estimator):
         intercept = np.concatenate([np.atleast_1d(c) for _, c in points])
         return np.ascontiguousarray(coef), intercept
 
-    def _snapshot(self, points, n_outputs):
-        """Fitted attributes in the middle of a fit, for callbacks; outputs to come are zero."""
-        points = points + [tuple(map(np.zeros_like, points[0]))] * (n_outputs - len(points))
+    def _snapshot(self, points):
+        """Fitted attributes in the middle of a fit, for callbacks."""
         coef, intercept = self._stacked(points)
         fitted = {name: value for name, value in vars(self).items() if name.endswith("_")}
         return fitted | {"coef_": coef, "intercept_": intercept}
@@ -393,6 +392,11 @@ def signs(codes, n_classes):
     """-1 or +1 for every problem: one against the rest, or the second class of two."""
     positives = [1] if n_classes == 2 else range(n_classes)
     return [(2 * (codes == k) - 1).astype(np.float32) for k in positives]
+
+
+def padded(points, n_outputs):
+    """Points of all outputs, zero for those to come."""
+    return points + [tuple(map(np.zeros_like, points[0]))] * (n_outputs - len(points))
 
 
 def shared(values):

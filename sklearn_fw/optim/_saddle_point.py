@@ -170,7 +170,7 @@ def solve_saddle_point(
 
 
 def split_start(start, keeps_atoms=False):
-    if isinstance(start, OptimizeResult):
+    if isinstance(start, OptimizeResult) and "y_last" in start:
         if keeps_atoms and start.get("atoms_x") is not None:
             x, y = ((start[f"atoms_{name}"], start[f"weights_{name}"]) for name in "xy")
             return (None, x), (None, y)

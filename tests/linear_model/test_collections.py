@@ -241,6 +241,14 @@ def test_small_and_empty_blocks_and_labels_that_blocks_lack(arrays, sizes):
     np.testing.assert_allclose(shares.compute(), found.predict_proba(X))
 
 
+@pytest.mark.parametrize("solver", ["auto", "newton"])
+def test_reason_of_the_solver(arrays, solver):
+    X, y = cancer()
+    found = AsagaClassifier(solver=solver).fit(blocks(arrays, X), blocks(arrays, y))
+    reason = "rows stay where they are" if solver == "auto" else "it was given"
+    assert reason in found.solver_reason_
+
+
 def test_data_frames_and_unknown_chunk_sizes(extra):
     frames = extra("distributed", "dask.dataframe")
     import pandas as pd

@@ -217,3 +217,17 @@ def test_fits_to_sparse_rows_begin_at_the_optimum_that_chose_the_radius(rng):
     assert model.n_iter_ <= 3
     again = FrankWolfeClassifier(radius=model.radius_[0]).fit(X, y == 0)
     assert abs(again.objective_ - model.objective_[0]) <= again.dual_gap_ + model.dual_gap_
+
+
+def test_radii_of_a_sparse_table_are_chosen_by_the_loss_of_each_target(rng):
+    """All are optima for one strength of the l1 penalty, the largest slope along a column."""
+    X = sp.random_array((300, 12), density=0.5, random_state=0, format="csr")
+    noise = rng.standard_t(2, size=(300, 2))
+    y = X @ rng.normal(size=(12, 2)) + noise * [0.2, 1.0]
+    model = FrankWolfeRegressor(loss="huber", tol=1e-6).fit(X, y)
+    assert model.domain == "l1"
+    far = np.abs(y - np.median(y, axis=0)).mean(axis=0)
+    limit = 1.35 * 1.25 * far
+    slopes = np.clip(model.predict(X) - y, -limit, limit)
+    strengths = np.abs(X.T @ slopes).max(axis=0)
+    assert strengths[0] == pytest.approx(strengths[1], rel=0.02)

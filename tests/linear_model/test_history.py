@@ -9,6 +9,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from _tasks import Stopper, needs_callbacks
 from sklearn_fw import AsagaClassifier, AsagaRegressor
+from sklearn_fw.linear_model import AveragedSubgradientClassifier, FrankWolfeClassifier
 from sklearn_fw.penalties import GroupLasso
 
 N, D = 120, 5
@@ -165,3 +166,24 @@ def test_callback_among_several_problems():
     np.testing.assert_array_equal(stopper.coefs[2][1:], 0)
     np.testing.assert_allclose(stopper.coefs[-1], model.coef_, rtol=1e-9, atol=1e-12)
     assert model.status_ == "stopped"
+
+
+@needs_callbacks
+def test_callback_between_several_problems():
+    X, y = classes(3)
+    model = FrankWolfeClassifier(radius=1.0).set_callbacks(Stopper(after=1)).fit(X, y)
+    # The first problem is solved, and coefficients of the others are zero.
+    assert model.coef_.shape == (3, D)
+    assert model.coef_[0].any()
+    np.testing.assert_array_equal(model.coef_[1:], 0)
+    assert model.decision_function(X).shape == (N, 3)
+    assert model.status_ == "stopped"
+    assert not model.converged_
+
+
+@needs_callbacks
+def test_callback_that_stops_one_of_several_problems_without_certificates():
+    X, y = classes(3)
+    model = AveragedSubgradientClassifier(max_iter=3, random_state=0)
+    assert model.set_callbacks(Stopper(after=1)).fit(X, y).status_ == "stopped"
+    assert model.set_callbacks(Stopper(after=99)).fit(X, y).status_ == "finished"

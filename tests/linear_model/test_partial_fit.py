@@ -196,6 +196,7 @@ def test_new_parameters_in_the_middle():
         (np.ones(N, dtype=bool), f"rows must be a slice or {N} integers.*dtype bool"),
         (np.arange(3), rf"rows must be a slice or {N} integers.*shape \(3,\)"),
         (slice(0, 3), rf"rows must be a slice or {N} integers.*shape \(3,\)"),
+        (slice(0, N, 2), rf"rows must be a slice or {N} integers.*shape \({N // 2},\)"),
         ("all", f"rows must be a slice or {N} integers"),
         (np.arange(N) + 1, rf"rows must be rows seen before \(below {N}\) or exactly the next"),
         (slice(N + 1, 2 * N + 1), rf"or exactly the next ones \({N} to {2 * N - 1}\)"),

@@ -165,6 +165,16 @@ def test_sets_of_several_kinds_and_no_quadratic(rng):
     assert other.fun == pytest.approx(result.fun, abs=1e-3)
 
 
+def test_results_of_other_methods_are_starts(rng):
+    A, b, product = problem(rng)
+    objective = objectives.LeastSquares(A, b)
+    blocks = minimize_block_frank_wolfe(objective, product, tol=1e-4, random_state=0)
+    whole = minimize_frank_wolfe(objective, product, tol=1e-4)
+    assert len(whole.atoms) > 1
+    assert minimize_frank_wolfe(objective, product, tol=1e-3, start=blocks).nit == 1
+    assert minimize_block_frank_wolfe(objective, product, tol=1e-3, start=whole).nit == 1
+
+
 SQUARE = objectives.Quadratic(np.eye(4))
 PAIR = domains.Product(domains.Simplex(2), domains.Simplex(2))
 

@@ -4,6 +4,7 @@ import re
 
 import numpy as np
 import pytest
+from scipy.optimize import OptimizeResult
 
 from _saddle_toy import SQUARE, quadratic
 from sklearn_fw.optim import domains
@@ -64,6 +65,7 @@ CURVED = {
             "variant='block' has step_size='universal' only, got 0.1",
         ),
         (with_options(start=[1.0]), "start must be (x, y), an earlier result or None; got [1.0]"),
+        (with_options(start=OptimizeResult(x=[1.0])), "start must be (x, y), an earlier result or"),
         (with_options(start=([9, 0], [0, 0])), "the start of x is not in domain_x"),
         (with_options(start=([0, 0], [[0, 0]])), "the start of y must have shape (2,), got (1, 2)"),
         (lambda: solve_saddle_point(quadratic, 3, SQUARE), "domain_x must be a domain, that is"),

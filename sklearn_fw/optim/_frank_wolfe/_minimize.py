@@ -10,7 +10,7 @@ from ..._core.budget import time_budget
 from ..._core.loop import drive
 from ..._core.result import History, Status
 from .._ends import end_of, fields_of
-from ..domains._base import UnitAtom, check_domain, warn_if_round
+from ..domains._base import Atom, UnitAtom, check_domain, warn_if_round
 from ..domains._sets import ConvexHull, L1Ball
 from ..domains._spectral import is_matrix
 from ..objectives import Objective, is_quadratic, knows_lines
@@ -328,8 +328,9 @@ def check_problem(objective, domain):
 
 def _split_start(start):
     if isinstance(start, OptimizeResult):
-        if start.get("atoms") is not None:
-            return None, (start["atoms"], start["weights"])
+        atoms = start.get("atoms")
+        if atoms and isinstance(atoms[0], Atom):  # not those of each factor of a product
+            return None, (atoms, start["weights"])
         return start.x, None
     if not isinstance(start, tuple):
         return start, None

@@ -154,7 +154,7 @@ class BlockMinimization(Minimization):
     ):  # fmt: skip
         combinations = [None] * len(choices)
         if isinstance(start, OptimizeResult):
-            if start.get("atoms") is not None:
+            if any(isinstance(atoms, list) for atoms in start.get("atoms") or ()):
                 pairs = zip(start["atoms"], start["weights"], strict=True)
                 combinations = [None if atoms is None else (atoms, w) for atoms, w in pairs]
             start = start.x
@@ -186,13 +186,13 @@ class BlockMinimization(Minimization):
     def advance(self):
         n, iterate = len(self.parts), self.iterate
         iterate.point = iterate.point.copy()  # of which the last one is known to others
-        order = None
-        if self.sampling != "gap":
-            order = self.rng.permutation(n) if self.sampling == "permutation" else (
-                self.rng.randint(n, size=n)
-            )  # fmt: skip
-        for k in range(n):
-            i = self._by_gap() if order is None else int(order[k])
+        if self.sampling == "permutation":
+            order = self.rng.permutation(n).tolist()
+        elif self.sampling == "uniform":
+            order = self.rng.randint(n, size=n).tolist()
+        else:  # drawn on the way, as gaps change
+            order = (self._by_gap() for _ in range(n))
+        for i in order:
             part = self.parts[i]
             part.look()
             iterate.n_calls += 1

@@ -86,7 +86,7 @@ class FiniteSum:
             getattr(self, name)  # cached from now on
         other = copy(self)
         other.active = self.active.copy()  # runs shuffle it
-        for name in ("has_dual", "null", "size"):
+        for name in ("formula", "has_dual", "null", "size"):
             vars(other).pop(name, None)
         other.loss = loss or self.loss
         if y is not None:
