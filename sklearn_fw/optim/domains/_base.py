@@ -354,9 +354,11 @@ class Described(Domain):
         with np.errstate(**check.BEYOND):
             return bool(self._contains(x, tol))
 
-    @abstractmethod
     def _contains(self, x, tol):
-        """The same for checked arguments."""
+        """The same for checked arguments; by default from the nearest point of the set."""
+        from .._frank_wolfe._corrective import is_in_hull
+
+        return is_in_hull(self, x, tol)
 
 
 class Projectable(Described):
@@ -404,7 +406,7 @@ def warn_if_round(domain, name, variant):
         )
 
 
-def check_answer(start):
+def check_start(start):
     if not (start is None or isinstance(start, Atom)):
         raise ValueError(f"start must be None or an atom, an earlier answer, got {start!r:.80}")
 

@@ -358,7 +358,7 @@ class Product(Projectable):
             How far the bound may be below the value, for factors that can refine their answers.
         """
         gradient, n = self._vector(gradient, "gradient"), len(self.domains)
-        base.check_answer(start)
+        base.check_start(start)
         lasts = getattr(start, "parts", [])
         lasts = lasts if len(lasts) == n else [None] * n
         share = None if accuracy is None else check.not_negative(accuracy, "accuracy") / n
@@ -402,7 +402,7 @@ VECTORS = {"l1": L1Ball, "l2": L2Ball, "simplex": Simplex}
 NAMES = ("l1", "l2", "linf", "simplex", "nuclear", "spectrahedron")
 
 
-def domain_of(domain, shape, radius=1.0, name="domain"):
+def domain_of(domain, shape, radius=1.0):
     if base.is_domain(domain):
         return domain
     size = math.prod(shape)
@@ -410,19 +410,19 @@ def domain_of(domain, shape, radius=1.0, name="domain"):
         return LpBall(size, domain[1], radius)
     if not isinstance(domain, str):
         raise ValueError(
-            f"{name} must be one of {', '.join(map(repr, NAMES))}, ('lp', p) or a domain with a "
+            f"domain must be one of {', '.join(map(repr, NAMES))}, ('lp', p) or a domain with a "
             f"method lmo(gradient), got {domain!r}"
         )
-    check.choice(domain, name, NAMES)
+    check.choice(domain, "domain", NAMES)
     if domain in VECTORS:
         return VECTORS[domain](size, radius)
     if domain == "linf":
         radius = check.positive(radius, "radius")
         return Box(-radius, radius, size)
     if len(shape) != 2:
-        raise ValueError(f"{name}={domain!r} needs points with two axes, got shape {tuple(shape)}")
+        raise ValueError(f"{domain=} needs points with two axes, got shape {tuple(shape)}")
     if domain == "nuclear":
         return NuclearNormBall(shape, radius)
     if shape[0] != shape[1]:
-        raise ValueError(f"{name}={domain!r} needs square matrices, got shape {tuple(shape)}")
+        raise ValueError(f"{domain=} needs square matrices, got shape {tuple(shape)}")
     return Spectrahedron(shape[0], radius)

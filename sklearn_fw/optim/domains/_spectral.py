@@ -10,7 +10,7 @@ from scipy.linalg.lapack import dstev
 
 from ..._core import check
 from ...projections import project_l1_ball, project_simplex
-from ._base import Projectable, RankOneAtom, SparseAtom, check_answer, check_shape
+from ._base import Projectable, RankOneAtom, SparseAtom, check_shape, check_start
 
 CLOSE = 1e-2  # likely error of an answer, relative, at which it ends before its last product
 MODERATE = 1e75  # numbers of which products of four can be summed
@@ -70,7 +70,7 @@ class _Spectral(Projectable):
             accepts what ``max_products`` give.
         """
         matrix, scale, largest = self._matrix(gradient)
-        check_answer(start)
+        check_start(start)
         if largest == 0.0:
             return self._at_zero()
         target = None  # how close the bound shall come, in units of the scaled matrix
