@@ -264,7 +264,6 @@ def test_softmax_refuses_what_is_no_class(y, message):
         (SquaredError(), "classification", "loss=SquaredError() is for regression"),
         (LogLoss, "classification", "an object of sklearn_fw.losses such as ModifiedHuber()"),
         (None, "regression", "loss must be one of 'squared_error', 'huber'"),
-        ("log_loss", "ranking", "task must be one of 'classification', 'regression'"),
     ],
 )
 def test_errors_name_parameter_and_remedy(loss, task, message):

@@ -58,7 +58,7 @@ def automatic_strength(problems):
     """
     problem = problems[0]
     penalty, default = problem.penalty, ALPHA * problem.total_weight
-    if not sums.is_ridge(penalty):
+    if not penalty.is_ridge:
         n = len(problems)
         found = [has_strength(penalty) and strength_by_folds([own], n) for own in problems]
         return np.array([strength or default for strength in found])
@@ -79,7 +79,7 @@ def of_loss(loss, penalty, strength):
 
 def in_unlike_units(problem):
     """Whether columns of a dense table have scales that one ridge does not suit."""
-    is_table = not sp.issparse(problem.X) and sums.is_ridge(problem.penalty)
+    is_table = not sp.issparse(problem.X) and problem.penalty.is_ridge
     return is_table and unlike(_variances(problem))
 
 

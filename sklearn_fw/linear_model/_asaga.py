@@ -15,7 +15,7 @@ from .._core.result import Outcome, Status
 from .._core.threads import count_workers
 from .._core.warnings import warn
 from ..losses import LogLoss, MultinomialLogLoss, resolve_loss
-from ..optim import Asaga, FiniteSum, Newton, NewtonCG, Seen, Start, is_ridge
+from ..optim import Asaga, FiniteSum, Newton, NewtonCG, Seen, Start
 from ..optim._incremental import _minimize_saga as incremental
 from ..penalties import resolve_penalty
 from ._alpha import automatic_strength, in_unlike_units
@@ -237,7 +237,7 @@ class AsagaModel(PathModel):
         self.solver_reason_ = "it was given"
         penalty = resolve_penalty(self.penalty, self.l1_ratio).bind(self.n_features_in_)
         if isinstance(self.solver_, incremental.Auto):
-            self.solver_ = NewtonCG() if is_ridge(penalty) else Newton()
+            self.solver_ = NewtonCG() if penalty.is_ridge else Newton()
             self.solver_reason_ = "rows stay where they are: second order by sums over blocks"
         if not isinstance(self.solver_, Newton | NewtonCG):
             raise ValueError(

@@ -8,7 +8,7 @@ import scipy.sparse as sp
 
 from .._core import check
 from .._core.blocks import Block, delayed_blocks, note_columns
-from ..optim import ROWS, Facts, FiniteSum, PartedSum, PartSums, check_rows, is_ridge, make_parts
+from ..optim import ROWS, Facts, FiniteSum, PartedSum, PartSums, check_rows, make_parts
 from ._alpha import (
     ALPHA,
     DENSE,
@@ -175,7 +175,7 @@ class Columns:
 
     @property
     def in_unlike_units(self):
-        is_table = not self.is_sparse and is_ridge(self.plan.penalty)
+        is_table = not self.is_sparse and self.plan.penalty.is_ridge
         return is_table and unlike(self.variances)
 
     def units(self, n_targets):
@@ -185,7 +185,7 @@ class Columns:
     def strength(self, units, solver):
         """Of the penalty, which is 1 in ``units``; copies are found within blocks only."""
         plan, default = self.plan, ALPHA * self.facts.total_weight
-        if is_ridge(plan.penalty):
+        if plan.penalty.is_ridge:
             return of_loss(plan.losses[0], plan.penalty, self._of_least_squares()) or default
         sides = [self.rows.chosen("held", is_out) for is_out in (False, True)]
         facts = [self.facts._replace(total_weight=side.sum("weight")) for side in sides]

@@ -125,6 +125,11 @@ class Loss(Parameterized, ABC):
         if self.smoothness != np.inf:
             check.positive(self.smoothness, f"smoothness of {name}")
 
+    def _check_truth(self, y, name="y"):
+        """Refuse truths that the loss is not for."""
+        if self.task == "classification" and not np.all(np.abs(y) == 1.0):
+            raise ValueError(f"{name} must hold -1 and +1 for {self!r}")
+
     def _check_on(self, y):
         """Refuse a loss whose values, slopes, smoothness and conjugates contradict each other."""
         known = np.unique(np.asarray(y, np.float64))

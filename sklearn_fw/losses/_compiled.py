@@ -144,6 +144,11 @@ class MultinomialLogLoss(CompiledLoss):
     smoothness = 0.5
     _code_name = "SOFTMAX"
 
+    def _check_truth(self, y, name="y"):
+        labels = y.astype(np.int64)
+        if y.ndim != 1 or np.any((labels != y) | (labels < 0)):
+            raise ValueError(f"{name} must hold class indices 0, 1, ... for loss='multinomial'")
+
     def _apply(self, quantity, y, x):
         name = NAMES[quantity]
         # Of two infinite scores none is the larger; slopes may be infinite.
@@ -319,17 +324,9 @@ NAMED = {
 
 def resolve_loss(loss, task, *, smooth=False, names=tuple(NAMED), spread=None):
     """The loss; by its name, its parameter counts deviations of targets of this ``spread``."""
-    if task is not None:
-        check.choice(task, "task", {"classification", "regression"})
-    names = [check.choice(name, "names", NAMED) for name in check.items(names, "names", "losses")]
-    smooth = check.flag(smooth, "smooth")
-    fitting = []
-    for name in names:
-        known = NAMED[name]()
-        if task in (None, known.task) and not (smooth and known.smoothness == np.inf):
-            fitting.append(name)
-    if not fitting:
-        raise ValueError(f"names must hold a loss for the task, got {names}")
+    fitting = [name for name in names if task in (None, NAMED[name]().task)]
+    if smooth:
+        fitting = [name for name in fitting if NAMED[name]().smoothness < np.inf]
     known = ", ".join(map(repr, fitting))
     resolved = NAMED[loss]() if isinstance(loss, str) and loss in names else loss
     name = getattr(resolved, "_parameter_name", None)

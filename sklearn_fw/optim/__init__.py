@@ -5,7 +5,7 @@ from ._distributed._parts import Pieces, make_parts
 from ._frank_wolfe._minimize import minimize_frank_wolfe
 from ._frank_wolfe._minimize_block import minimize_block_frank_wolfe
 from ._frank_wolfe._minimize_submodular import minimize_submodular
-from ._incremental._finite_sum import FiniteSum, is_ridge
+from ._incremental._finite_sum import FiniteSum
 from ._incremental._minimize_saga import ROWS, check_rows, convergence_advice, minimize_saga, solve
 from ._incremental._newton import Newton, NewtonCG
 from ._incremental._run import Seen, Start

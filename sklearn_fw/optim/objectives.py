@@ -243,13 +243,9 @@ class Composite(Objective):
         if y is None:
             raise ValueError(f"{self._truth} must be given for loss={self.loss!r}")
         y = check.numbers(y, self._truth)
+        self.loss._check_truth(y, self._truth)
         if isinstance(self.loss, MultinomialLogLoss):
-            labels = y.astype(np.int64)
-            if y.ndim != 1 or np.any(labels != y) or np.any(labels < 0):
-                raise ValueError("y must be a vector of indices of classes, integers from 0 on")
-            return labels
-        if self.loss.task == "classification" and not np.all(np.abs(y) == 1.0):
-            raise ValueError(f"y must be -1 or +1 for loss={self.loss!r}")
+            return y.astype(np.int64)
         self.loss._check_on(y.ravel())
         return y
 

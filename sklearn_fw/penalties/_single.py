@@ -2,6 +2,7 @@
 
 from abc import ABC
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
@@ -58,6 +59,8 @@ class Penalty(Parameterized, ABC):
 class Form:
     """A bound penalty; `Penalty` documents its attributes."""
 
+    is_ridge = False
+
     def _point(self, w, name="w"):
         w, n = check.array(w, name), self.n_features
         if w.ndim not in (1, 2) or len(w) != n:
@@ -85,12 +88,31 @@ class SeparableForm(Form):
         alpha = check.not_negative(alpha, "alpha")
         return replace(self, l1=alpha * self.l1, l2=alpha * self.l2)
 
-    def _bounds(self, w):
+    @property
+    def is_ridge(self):
+        return self.l1 == 0.0 and not self.has_bounds
+
+    @cached_property
+    def has_bounds(self):
+        return not (np.all(np.isneginf(self.lower)) and np.all(np.isposinf(self.upper)))
+
+    def bounds(self):
+        """An array (n_features, 2), infinite for no bound."""
+        bounds = np.empty((self.n_features, 2))
+        bounds[:, 0], bounds[:, 1] = self.lower, self.upper
+        return bounds
+
+    def bounds_like(self, w):
         return per_feature(self.lower, w), per_feature(self.upper, w)
+
+    def on_columns(self, columns):
+        sides = self.lower, self.upper
+        lower, upper = (side[columns] if np.ndim(side) else side for side in sides)
+        return replace(self, lower=lower, upper=upper, n_features=columns.size)
 
     def value(self, w):
         w = self._point(w)
-        lower, upper = self._bounds(w)
+        lower, upper = self.bounds_like(w)
         if np.any((w < lower) | (w > upper)):
             return np.inf
         with np.errstate(over="ignore"):  # infinity is what it comes to
@@ -100,7 +122,7 @@ class SeparableForm(Form):
 
     def prox(self, w, step_size):
         w = self._point(w)
-        lower, upper = self._bounds(w)
+        lower, upper = self.bounds_like(w)
         step = per_feature(step_sizes(step_size, len(w)), w)
         x = soft(w, step * self.l1)
         x /= 1.0 + step * self.l2
@@ -108,9 +130,9 @@ class SeparableForm(Form):
 
     def conjugate(self, v):
         v = self._point(v, "v")
-        lower, upper = self._bounds(v)
+        lower, upper = self.bounds_like(v)
         slope = v if self.l1 == 0.0 else soft(v, self.l1)
-        if np.all(np.isneginf(lower)) and np.all(np.isposinf(upper)):
+        if not self.has_bounds:
             if self.l2 == 0.0:
                 return 0.0 if np.abs(slope).max(initial=0.0) <= TOLERANCE * self.l1 else np.inf
             slope = slope.ravel()
@@ -126,7 +148,7 @@ class SeparableForm(Form):
         v = self._point(v, "v")
         if self.l2 > 0.0:
             return 1.0
-        lower, upper = self._bounds(v)
+        lower, upper = self.bounds_like(v)
         unbounded = np.where(v > 0.0, upper, -lower) == np.inf
         steepest = np.max(np.abs(v), where=unbounded, initial=0.0)
         return 1.0 if steepest <= self.l1 else float(self.l1 / steepest)

@@ -11,7 +11,7 @@ from sklearn_fw._kernels.incremental.incremental import repeat
 from sklearn_fw.losses import resolve_loss
 from sklearn_fw.optim import Svrg
 from sklearn_fw.optim._incremental._engines import GroupEngine, LaggedEngine, SeparableEngine
-from sklearn_fw.optim._incremental._finite_sum import FiniteSum, has_bounds
+from sklearn_fw.optim._incremental._finite_sum import FiniteSum
 from sklearn_fw.optim._incremental._minimize_saga import resolve_incremental_solver
 from sklearn_fw.penalties import Box, ElasticNet, GroupLasso
 
@@ -60,7 +60,7 @@ def test_every_layout_makes_the_step_of_the_paper(name, conditioned):
         engines["separable"] = SeparableEngine(problem, 1)
     if problem.penalty.separable:
         engines["dense"] = GroupEngine(problem, 1, dense=True)
-    if "separable" in engines and not has_bounds(problem.penalty):
+    if "separable" in engines and not problem.penalty.has_bounds:
         engines["lagged"] = LaggedEngine(problem, 1.0)
     if conditioned:
         gamma = gamma[0] / 2, gamma[1] / 2

@@ -7,7 +7,7 @@ import scipy.sparse as sp
 from _incremental_problems import PROBLEMS, D, Quantile, run_on
 from sklearn_fw.losses import resolve_loss
 from sklearn_fw.optim import Svrg, minimize_saga
-from sklearn_fw.optim._incremental._finite_sum import FiniteSum, is_ridge
+from sklearn_fw.optim._incremental._finite_sum import FiniteSum
 from sklearn_fw.optim._incremental._minimize_saga import SOLVERS, resolve_incremental_solver
 from sklearn_fw.penalties import Box, resolve_penalty
 
@@ -30,7 +30,7 @@ def refusal(solver, problem):
         return "one score"
     if solver == "sdca" and not (penalty.separable and penalty.l2 > 0):
         return "l1_ratio < 1"
-    if solver == "newton_cg" and not is_ridge(penalty):
+    if solver == "newton_cg" and not penalty.is_ridge:
         return "ridge"
     return None
 

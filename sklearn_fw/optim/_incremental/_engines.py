@@ -11,7 +11,7 @@ import scipy.sparse as sp
 
 from ..._core.threads import ThreadPool
 from ..._kernels import lazy
-from ._finite_sum import Pair, has_bounds, on_columns
+from ._finite_sum import Pair
 
 group_incremental = lazy("incremental.group_incremental")
 incremental = lazy("incremental.incremental")
@@ -145,7 +145,7 @@ class SeparableEngine(Engine):
         self.team = self.columns.team(1, 2)
         # Rows of the state of the columns and, last, of the intercept: here, and for the workers.
         self.state = np.zeros((self.columns.size, 2 + n_workers))
-        self.penalty = separable(problem.penalty, self.columns.placed(bounds_of(problem)))
+        self.penalty = separable(problem.penalty, self.columns.placed(bounds_of(problem.penalty)))
 
     def set_step(self, gamma, metric, center):
         super().set_step(gamma, metric, center)
@@ -197,7 +197,7 @@ class SeparableEngine(Engine):
         share, total = self.state[rows, 1], self.state[rows, 2:].sum(axis=1)
         moved = x - share * total
         inside = hot < self.problem.n_columns
-        penalty = on_columns(self.problem.penalty, hot[inside])
+        penalty = self.problem.penalty.on_columns(hot[inside])
         moved[inside] = penalty.prox(moved[inside], share[inside])
         self.state[rows, 0] = moved
 
@@ -241,7 +241,7 @@ class GroupEngine(Engine):
         self.separable = incremental.Separable(0.0, 0.0, None)
         code, params, weight = group_incremental.ELEMENTWISE, np.zeros(1), None
         if penalty.separable:
-            self.separable = separable(penalty, bounds_of(problem))
+            self.separable = separable(penalty, bounds_of(penalty))
             label = np.zeros(n_columns, np.intp) if dense else np.arange(n_columns)
         else:
             if dense:
@@ -313,7 +313,7 @@ class LaggedEngine(Engine):
     def __init__(self, problem, pull):
         super().__init__(problem, 1)
         penalty = problem.penalty
-        if not penalty.separable or problem.n_outputs is not None or has_bounds(penalty):
+        if not penalty.separable or problem.n_outputs is not None or penalty.has_bounds:
             raise ValueError(
                 "columns can catch up later for one output and penalties of single coefficients "
                 "without bounds only: use solver='asaga'"
@@ -335,13 +335,8 @@ def separable(penalty, bounds):
     return incremental.Separable(float(penalty.l1), float(penalty.l2), bounds)
 
 
-def bounds_of(problem):
-    penalty = problem.penalty
-    if not has_bounds(penalty):
-        return None
-    bounds = np.empty((problem.n_columns, 2))
-    bounds[:, 0], bounds[:, 1] = penalty.lower, penalty.upper
-    return bounds
+def bounds_of(penalty):
+    return penalty.bounds() if penalty.has_bounds else None
 
 
 # Columns from which on they are put in the order of the rows: their state, 32 bytes each, is more

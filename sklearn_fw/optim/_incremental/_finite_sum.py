@@ -1,7 +1,6 @@
 """The objective of linear models as a sum over rows: certificates, second derivatives, bounds."""
 
 from copy import copy
-from dataclasses import replace
 from functools import cached_property
 from typing import NamedTuple
 
@@ -158,7 +157,7 @@ class FiniteSum:
         return (
             sp.issparse(self.X) and self.n_columns > SPARSE and self.n_outputs is None
             and isinstance(self.loss, LogLoss | SquaredError)
-            and penalty.separable and penalty.l1 > 0.0 and not has_bounds(penalty)
+            and penalty.separable and penalty.l1 > 0.0 and not penalty.has_bounds
         )  # fmt: skip
 
     @cached_property
@@ -618,7 +617,7 @@ def _subgradient(problem, coef, total):
     penalty = problem.penalty
     if penalty.separable:
         # l1 and l2 are zero, or there would be a dual.
-        lower, upper = (_wide(side, coef) for side in (penalty.lower, penalty.upper))
+        lower, upper = penalty.bounds_like(coef)
         if coef.ndim == 2 and (np.all(np.isneginf(lower)) or np.all(np.isposinf(upper))):
             # The same for all classes may be added to a feature: no bound need be met.
             return coef, np.zeros_like(coef), np.ones(coef.shape, dtype=bool)
@@ -630,12 +629,9 @@ def _subgradient(problem, coef, total):
 
 
 def _holds(penalty, near, subgradient):
-    at_lower = (near <= _wide(penalty.lower, near)) & (subgradient <= 0.0)
-    return at_lower | ((near >= _wide(penalty.upper, near)) & (subgradient >= 0.0))
-
-
-def _wide(side, near):
-    return np.asarray(side)[:, None] if np.ndim(side) and near.ndim == 2 else side
+    lower, upper = penalty.bounds_like(near)
+    at_lower = (near <= lower) & (subgradient <= 0.0)
+    return at_lower | ((near >= upper) & (subgradient >= 0.0))
 
 
 def solve_scores(problem, curvature, missing, free, negligible):
@@ -663,20 +659,3 @@ def solve_scores(problem, curvature, missing, free, negligible):
         rtol=ACCURACY, atol=negligible, maxiter=ITERATIONS, M=sp.diags_array(1.0 / diagonal),
     )  # fmt: skip
     return move.reshape(shape)
-
-
-# ---- penalties of single coefficients ------------------------------------------------------------
-
-
-def has_bounds(penalty):
-    return not (np.all(np.isneginf(penalty.lower)) and np.all(np.isposinf(penalty.upper)))
-
-
-def is_ridge(penalty):
-    return penalty.separable and penalty.l1 == 0.0 and not has_bounds(penalty)
-
-
-def on_columns(penalty, columns):
-    sides = penalty.lower, penalty.upper
-    lower, upper = (side[columns] if np.ndim(side) else side for side in sides)
-    return replace(penalty, lower=lower, upper=upper, n_features=columns.size)

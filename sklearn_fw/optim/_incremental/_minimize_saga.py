@@ -15,7 +15,7 @@ from ..._core.warnings import warn
 from ..._kernels import lazy
 from ...losses import MultinomialLogLoss, SquaredError, resolve_loss
 from ...penalties import resolve_penalty
-from ._finite_sum import SPARSE, FiniteSum, is_ridge
+from ._finite_sum import SPARSE, FiniteSum
 from ._newton import TOGETHER, Newton, NewtonCG, is_dense, is_wide
 from ._run import Solver, Start
 from ._saga import Asaga, Saga, Sdca, Svrg
@@ -138,7 +138,8 @@ def make_problem(X, y, loss, penalty, alpha, l1_ratio, sample_weight, fit_interc
     X = check_rows(check.table(X, **ROWS))
     y = check.shaped(y, "y", X.shape[0])
     loss = resolve_loss(loss, None, smooth=True)
-    n_outputs = _check_truth(loss, y)
+    loss._check_truth(y)
+    n_outputs = int(y.max()) + 1 if isinstance(loss, MultinomialLogLoss) else None
     weight = check.sample_weight(sample_weight, y.size)
     alpha = 1.0 / y.size if alpha is None else check.not_negative(alpha, "alpha")
     if alpha > 0.0:
@@ -164,16 +165,6 @@ def check_rows(X):
         X = X.copy()
         X.sum_duplicates()
     return X
-
-
-def _check_truth(loss, y):
-    if isinstance(loss, MultinomialLogLoss):
-        if y.min() < 0 or np.any(y != np.floor(y)):
-            raise ValueError("y must hold class indices 0, 1, ... for loss='multinomial'")
-        return int(y.max()) + 1
-    if loss.task == "classification" and not np.all(np.isin(y, [-1.0, 1.0])):
-        raise ValueError(f"y must hold -1 and +1 for {loss}")
-    return None
 
 
 def solve(
@@ -214,7 +205,7 @@ def choose_solver(problem):
         return Asaga(), "penalties of groups and your own are for the incremental methods"
     if problem.is_by_columns:
         return Newton(), f"{d} sparse columns, many of them zero: second order by columns"
-    dense, ridge = is_dense(problem), is_ridge(penalty)
+    dense, ridge = is_dense(problem), penalty.is_ridge
     kind, most = ("dense", DENSE) if dense else ("sparse", SPARSE)
     n_outputs = problem.n_outputs or 1
     vanish = penalty.l1 > 0.0 and FEWEST * n_outputs <= TOGETHER

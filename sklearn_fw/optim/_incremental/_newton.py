@@ -46,7 +46,7 @@ class Hessian:
     That is the curvature of all outputs on average, of which the diagonal serves for many columns.
     """
 
-    def __init__(self, sums, point, ridge, damping=0.0, exact=True):
+    def __init__(self, sums, point, ridge, damping, exact):
         from scipy.linalg.lapack import dpotrf
 
         self.sums, self.point, self.ridge = sums, point, ridge
@@ -240,7 +240,7 @@ class NewtonCGRun(SecondOrderRun):
 
 def is_wide(problem):
     n, penalty = problem.active.size, problem.penalty
-    if not (finite_sum.is_ridge(penalty) and penalty.l2 > 0.0 and is_dense(problem)):
+    if not (penalty.is_ridge and penalty.l2 > 0.0 and is_dense(problem)):
         return False
     fits = WIDE * n <= problem.n_columns and n <= FEW
     return fits and problem.smoothness * n >= STIFF * penalty.l2
@@ -314,7 +314,7 @@ class NewtonCG(Solver):
 
     def start(self, problem, *, tol, rng, n_workers=1, start=None):
         check_parameters(self)
-        if not finite_sum.is_ridge(problem.penalty):
+        if not problem.penalty.is_ridge:
             raise ValueError("solver='newton_cg' needs a ridge or no penalty: use solver='newton'")
         if start is None and problem.sums is None:
             start = start_from_products(problem, self, tol=tol, rng=rng)
@@ -387,7 +387,7 @@ class NewtonRun(SecondOrderRun):
     def _by_matrix(self, damping):
         problem, n_outputs, columns = self.problem, self.point.shape[1], self._columns()
         matrix, follow, shift = self._model(damping, columns)
-        penalty = finite_sum.on_columns(problem.penalty, np.tile(columns, n_outputs))
+        penalty = problem.penalty.on_columns(np.tile(columns, n_outputs))
         center, mass = self.center[columns], self.gradient[-1]
         slopes = self.gradient[columns] - np.multiply.outer(center, mass)
         slopes = slopes.T.ravel() + mass @ follow
@@ -480,10 +480,9 @@ def minimize_model(matrix, slopes, coef, penalty):
     when steps of single coordinates are `SHORT` in the units of the model.
     """
     l1, l2 = float(penalty.l1), float(penalty.l2)
-    if finite_sum.is_ridge(penalty):
+    if penalty.is_ridge:
         return coef - finite_sum.solve_positive(matrix, slopes + l2 * coef, l2)
-    bounds = np.empty((len(coef), 2))
-    bounds[:, 0], bounds[:, 1] = penalty.lower, penalty.upper
+    bounds = penalty.bounds()
     w, gradient = coef.copy(), slopes.copy()
     unit = 1.0 / np.maximum(np.diagonal(matrix), sums.STRAIGHT)
 

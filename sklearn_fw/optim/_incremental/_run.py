@@ -13,7 +13,7 @@ from ..._core.parameters import Parameterized, check_parameters
 from ..._core.warnings import warn
 from ..._kernels import lazy
 from ._engines import make_engine
-from ._finite_sum import is_ridge, suboptimality_bound
+from ._finite_sum import suboptimality_bound
 
 random = lazy("common.random")
 rows = lazy("common.rows")
@@ -86,7 +86,7 @@ class IncrementalSolver(Solver):
         engine = self.make_engine(problem, n_workers if self.parallel else 1)
         if start is not None and start.seen is not None:
             engine.join(start.seen)
-        metric, center = self._scales(problem, engine)
+        metric, center = self._scales(problem)
         gamma = self._gamma(problem, engine, metric, center)
         engine.set_step(gamma, metric, center)
         return self.make_run(problem, engine, tol=tol, rng=rng, start=start)
@@ -99,7 +99,7 @@ class IncrementalSolver(Solver):
     def make_run(self, problem, engine, *, tol, rng, start):
         """The object that makes the iterations."""
 
-    def _scales(self, problem, engine):
+    def _scales(self, problem):
         """Factors of the step per column, and what to subtract from the columns of dense rows."""
         dense = not sp.issparse(problem.X)
         if self.conditioning is None or (check.is_auto(self.conditioning) and not dense):
@@ -297,7 +297,7 @@ def proven_share(engine, overlap):
     xi = np.sqrt(1.0 + min(1.0 / root, overlap) / (8.0 * kappa))
     share, most = 1.0 / (32.0 * (1.0 + overlap * root) * xi), 0.1 * engine.n_rows
     penalty = engine.problem.penalty
-    if not (is_ridge(penalty) and penalty.l2 == 0.0):
+    if not (penalty.is_ridge and penalty.l2 == 0.0):
         share = min(share, min(1.0, 6.0 * kappa / overlap) / 36.0)
         most = min(most, 0.1 / root)
     if overlap >= most:

@@ -5,7 +5,6 @@ from dataclasses import KW_ONLY, replace
 import numpy as np
 
 from ..._core import check
-from ..._core.parameters import check_parameters
 from ..._core.threads import ThreadPool
 from ..._kernels import lazy
 from ._engines import PERIOD, Columns, LaggedEngine, bounds_of, make_engine
@@ -219,11 +218,10 @@ class Svrg(IncrementalSolver):
     loopless: check.flag = False
     parallel: check.flag = False
 
-    def start(self, problem, **options):
-        check_parameters(self)
+    def make_engine(self, problem, n_workers):
         if self.loopless and self.parallel:
             raise ValueError("loopless snapshots at random moments need parallel=False")
-        return super().start(problem, **options)
+        return super().make_engine(problem, n_workers)
 
     def make_run(self, problem, engine, *, tol, rng, start):
         return SvrgRun(problem, engine, self, tol=tol, rng=rng, start=start)
@@ -342,7 +340,7 @@ class DualEngine:
         self.rows = self.columns.rows(None)
         self.memory = np.zeros(problem.n_rows)
         self.norms = problem.squared_norms()
-        l2, bounds = self.penalty.l2, bounds_of(problem)
+        l2, bounds = self.penalty.l2, bounds_of(self.penalty)
         self.curved = None
         if self.penalty.l1 > 0.0 or bounds is not None:
             self.curved = dual_coordinate.Curved(self.penalty.l1 / l2, self.columns.placed(bounds))

@@ -57,6 +57,6 @@ def _newton_step(problem, certificate, columns):
 
 
 def _on_columns(problem, columns):
-    X, penalty = problem.X[:, columns], finite_sum.on_columns(problem.penalty, columns)
+    X, penalty = problem.X[:, columns], problem.penalty.on_columns(columns)
     X = X if sp.issparse(X) else np.ascontiguousarray(X)
     return problem.like(X, problem.y, penalty, problem.weight)
