@@ -263,6 +263,7 @@ class RowSteps(IterativeMethod):
                 self.rows, self.target, order, shares, rates, problem.alpha, problem.bias,
                 problem.radius, state.factors, state.v, state.u,
             )  # fmt: skip
+            problem.raise_kept()
         size = np.abs(state.mean).max()
         if not size <= check.LARGEST:
             raise FloatingPointError(f"coefficients became {size:g}: scale X, or increase alpha")

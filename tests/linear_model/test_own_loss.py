@@ -2,6 +2,9 @@
 
 import pickle
 import re
+import subprocess
+import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,6 +13,7 @@ from scipy.optimize import minimize
 
 from _linear_references import Logistic
 from sklearn_fw import AsagaClassifier, AsagaRegressor, regularization_path
+from sklearn_fw.linear_model import AveragedSubgradientClassifier
 from sklearn_fw.losses import Huber, LogLoss, Loss, SquaredError, resolve_loss
 from sklearn_fw.optim import minimize_saga
 from sklearn_fw.penalties import GroupLasso
@@ -288,6 +292,34 @@ def test_errors_within_a_fit_arrive(labels, solver):
     X, y = labels
     with pytest.raises(KeyError, match="sudden"):
         AsagaClassifier(Sudden(), solver=solver, max_iter=1000, tol=0).fit(X, y)
+
+
+def test_errors_within_subgradient_steps_arrive(labels):
+    class Sudden(Logistic):
+        n_calls = 0
+
+        def derivative(self, y, z):
+            Sudden.n_calls += z.size == 1
+            if Sudden.n_calls > 100:
+                raise KeyError("sudden")
+            return super().derivative(y, z)
+
+    with pytest.raises(KeyError, match="sudden"):
+        AveragedSubgradientClassifier(Sudden(), max_iter=10).fit(*labels)
+
+
+def test_subgradient_steps_are_the_first_kernel_of_a_process():
+    code = (
+        "import numpy as np\n"
+        "from _linear_references import Logistic\n"
+        "from sklearn_fw.linear_model import AveragedSubgradientClassifier\n"
+        "X = np.arange(6.0)[:, None]\n"
+        "AveragedSubgradientClassifier(Logistic()).fit(X, X[:, 0] > 2)"
+    )
+    run = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, cwd=Path(__file__).parents[1]
+    )
+    assert run.returncode == 0, run.stderr
 
 
 def test_scores_cannot_be_written_to(table):

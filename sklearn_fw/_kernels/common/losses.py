@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numba import types
+from numba.experimental import function_type  # noqa: F401  the types of `PythonCall`
 
 from .._jit import inner, njit
 
