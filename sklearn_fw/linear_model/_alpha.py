@@ -12,6 +12,7 @@ from .._core.warnings import warn
 from ..optim import Newton, Start, solve
 from ..optim._incremental import _finite_sum as sums
 from ..optim._incremental._minimize_saga import DENSE, SPARSE, Auto
+from ._linear import CONSTANT
 from ._path import has_strength, zero_strength
 
 # Candidates per decade, from this share of the smallest variance of a column to this many times the
@@ -21,8 +22,6 @@ DENSITY, LEAST, MOST = 4, 1e-10, 1e3
 MOST_FREE = 0.9
 # Errors that differ by less are equal, and shares of the variance below this are rounding.
 EQUAL, ROUNDING = 1e-6, 1e-14
-# Columns that vary by less than this share of their size are constant but for rounding.
-CONSTANT = 1e-12
 # Held-out losses below this share of that of zero coefficients are as good as zero.
 EXACT = 1e-8
 # Entries that are read at a time: no copy of X.

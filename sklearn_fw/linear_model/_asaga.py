@@ -20,7 +20,7 @@ from ..optim._incremental import _minimize_saga as incremental
 from ..penalties import resolve_penalty
 from ._alpha import automatic_strength, in_unlike_units
 from ._collections import Collected, Columns, Plan, problems_of
-from ._linear import LinearClassifier, LinearRegressor, Units, only, padded, shared
+from ._linear import LinearClassifier, LinearRegressor, Units, only, padded, shared, signs
 from ._path import PathModel, has_strength, param_name, zero_strength
 
 # Strengths 1 / C or alpha where none makes all coefficients zero, strongest first.
@@ -107,14 +107,12 @@ class AsagaModel(PathModel):
             warn(advice, ConvergenceWarning)
         self._store(solved)
 
-    def _choose(self, problem=None):
-        """What "auto" takes, the same for all problems of a fit; without one a memory of rows."""
+    def _choose(self, choose):
+        """Set the solver; ``choose()`` is what "auto" takes for all problems of a fit, and why."""
         self.solver_ = incremental.resolve_incremental_solver(self.solver)
         self.solver_reason_ = "it was given"
-        if isinstance(self.solver_, incremental.Auto) and problem is None:
-            self.solver_, self.solver_reason_ = Asaga(), "it remembers the rows of other parts"
-        elif isinstance(self.solver_, incremental.Auto):
-            self.solver_, self.solver_reason_ = incremental.choose_solver(problem)
+        if isinstance(self.solver_, incremental.Auto):
+            self.solver_, self.solver_reason_ = choose()
 
     def _solve(self, problems, starts, rng, tasks=None):
         """Run and `Outcome` of every problem."""
@@ -167,7 +165,7 @@ class AsagaModel(PathModel):
             Which rows of the whole data these are, numbered from 0 in the order of their first
             visit; None means rows that were not seen before.
         """
-        self._choose()
+        self._choose(lambda: (Asaga(), "it remembers the rows of other parts"))
         stream = copy(getattr(self, "_stream", None))
         first = stream is None
         X, y, weight = self._check(X, y, sample_weight, reset=first)
@@ -227,18 +225,15 @@ class AsagaModel(PathModel):
     def _problems(self, X, y, weight):
         self._stream = None
         problems = self._make_problems(X, y, weight)
-        self._choose(problems[0])
+        self._choose(lambda: incremental.choose_solver(problems[0]))
         return problems
 
     def _plan(self, losses, strength, n_outputs=None):
         """How workers make problems of the blocks of a collection."""
         self._stream = None
-        self.solver_ = incremental.resolve_incremental_solver(self.solver)
-        self.solver_reason_ = "it was given"
         penalty = resolve_penalty(self.penalty, self.l1_ratio).bind(self.n_features_in_)
-        if isinstance(self.solver_, incremental.Auto):
-            self.solver_ = NewtonCG() if penalty.is_ridge else Newton()
-            self.solver_reason_ = "rows stay where they are: second order by sums over blocks"
+        reason = "rows stay where they are: second order by sums over blocks"
+        self._choose(lambda: (NewtonCG() if penalty.is_ridge else Newton(), reason))
         if not isinstance(self.solver_, Newton | NewtonCG):
             raise ValueError(
                 f"collections of Dask are for solver='newton', 'newton_cg' (a ridge only) or "
@@ -437,7 +432,7 @@ class AsagaClassifier(LinearClassifier, AsagaModel):
         if n_outputs is not None:
             codes = codes.astype(np.float32)  # exact for labels, half the memory
             return [self._problem(X, codes, weight, loss, strength, n_outputs)]
-        targets = self._signs(codes)
+        targets = signs(codes, self.classes_.size)
         return self._variants(X, targets, weight, [loss] * len(targets), strength)
 
     def _form(self):
@@ -600,7 +595,7 @@ class AsagaRegressor(LinearRegressor, AsagaModel):
     def _make_problems(self, X, y, weight, total_weight=None):
         if total_weight is None:
             total_weight = X.shape[0] if weight is None else weight.sum()
-        targets = self._find_targets(y)
+        targets, _ = self._targets(y, weight)
         stream = getattr(self, "_stream", None)
         if stream is None:  # else units are those of the first part
             self._losses = self._losses_of(Units.centers_and_spreads(targets, weight)[1])

@@ -271,10 +271,7 @@ class LinearClassifier(ClassifierMixin, LinearEstimator):
 
     def _targets(self, y, weight, is_part=False):
         codes, weight = self._codes(y, weight, is_part)
-        return self._signs(codes), weight
-
-    def _signs(self, codes):
-        return signs(codes, self.classes_.size)
+        return signs(codes, self.classes_.size), weight
 
     @blockwise
     def decision_function(self, X):
@@ -349,14 +346,11 @@ class LinearRegressor(ScoreMixin, LinearEstimator):
     _multi_output = True
     _task = "regression"
 
-    def _find_targets(self, y):
+    def _targets(self, y, weight, is_part=False):
         self._one_target = y.ndim == 1
         targets = y.reshape(y.shape[0], -1).T.astype(np.float64, copy=False)
         check.magnitude(targets, "y")
-        return targets
-
-    def _targets(self, y, weight, is_part=False):
-        return list(self._find_targets(y)), weight
+        return targets, weight
 
     def _name_classes(self, y, classes, first):
         if classes is not None:

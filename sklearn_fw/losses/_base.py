@@ -201,9 +201,6 @@ class Loss(Parameterized, ABC):
         values = np.array([slopes, np.abs(slopes), self._curvatures(y, z, slopes)])
         return (values.sum(axis=1) if weight is None else values @ weight).tolist()
 
-    def _conjugates(self, y, s):
-        return self._ask("conjugate", y, s)
-
     def _curvatures(self, y, z, s):
         return np.clip(self._ask("curvature", y, z), 0.0, self.smoothness)
 

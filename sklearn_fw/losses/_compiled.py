@@ -91,8 +91,8 @@ class CompiledLoss(Loss):
     def _slope_total(self, y, z, shift, weight):
         return sums.sum_slopes(self._formula(), y, z, shift, weight)
 
-    def _conjugates(self, y, s):
-        return self.conjugate(y, s)
+    def _ask(self, method, y, x):
+        return getattr(self, method)(y, x)
 
     def _curvatures(self, y, z, s):
         return self._curvature(s)

@@ -170,14 +170,14 @@ def solve_saddle_point(
 
 
 def split_start(start, keeps_atoms=False):
-    if isinstance(start, OptimizeResult) and "y_last" in start:
+    if start is None:
+        return (None, None), (None, None)
+    if isinstance(start, OptimizeResult):
         if keeps_atoms and start.get("atoms_x") is not None:
             x, y = ((start[f"atoms_{name}"], start[f"weights_{name}"]) for name in "xy")
             return (None, x), (None, y)
-        start = start.x_last, start.y_last
-    elif start is None:
-        start = None, None
-    elif not (isinstance(start, tuple | list) and len(start) == 2) or any(p is None for p in start):
+        start = start.get("x_last"), start.get("y_last")
+    if not (isinstance(start, tuple | list) and len(start) == 2) or any(p is None for p in start):
         raise ValueError(f"start must be (x, y), an earlier result or None; got {start!r}")
     return tuple((point, None) for point in start)
 

@@ -9,7 +9,6 @@ import numpy as np
 
 from .._jit import inner, njit
 
-FREE = 0  # no penalty
 GROUP = 1  # weight * lg ||x|| + l1 ||x||_1 + l2/2 ||x||^2; params = (l1, l2, lg)
 L2_BALL = 2  # ||x|| <= radius; params = (radius,)
 SIMPLEX = 3  # x >= 0 and sum(x) = radius; params = (radius,)
@@ -30,13 +29,13 @@ def prox_separable(u, step, l1, l2, lower, upper):
 
 
 @inner
-def prox_group(code, group, step, weight, params, u, work):
+def prox_group(code, step, weight, params, u, work):
     """Replace the values u of a group by their prox.
 
-    ``group`` is its number, ``weight`` its weight (negative: not penalized, whatever the code), and
-    ``work`` scratch memory at least as long as u.
+    ``weight`` is its weight (negative: not penalized, whatever the code), and ``work`` scratch
+    memory at least as long as u.
     """
-    if code == FREE or weight < 0.0:
+    if weight < 0.0:
         return
     if code == GROUP:
         _prox_sparse_group(u, step * params[0], step * params[2] * weight, step * params[1])
@@ -57,7 +56,7 @@ def prox_groups(code, params, weights, start, members, steps, x):
         first, size = start[group], (start[group + 1] - start[group]) * n_outputs
         for q in range(size):
             u[q] = x[members[first + q // n_outputs], q % n_outputs]
-        prox_group(code, group, steps[group], weights[group], params, u[:size], work)
+        prox_group(code, steps[group], weights[group], params, u[:size], work)
         for q in range(size):
             x[members[first + q // n_outputs], q % n_outputs] = u[q]
 

@@ -18,10 +18,9 @@ import math
 import numpy as np
 
 from .._jit import inner, njit
-from ..common.prox import SIMPLEX, prox_group
+from ..common.prox import project_simplex
 from ..common.vectors import dot, maximum
 
-ONE = np.ones(1)  # radius of the simplex of a full line
 TINY = 1e-300  # less would overflow as a divisor
 
 
@@ -52,7 +51,7 @@ def _fit_line(line, perfect, entropic, heap):
         for i in range(n):
             line[i] = max(line[i], 0.0)
         return 0.0
-    prox_group(SIMPLEX, 0, 1.0, 1.0, ONE, line, heap)
+    project_simplex(line, 1.0, heap)
     return largest - maximum(line)
 
 

@@ -102,7 +102,7 @@ def prox(groups, separable, group, steps, u, work, call):
         if call is not None and groups.weight[group] >= 0.0:
             call(group, step, u.ctypes, u.size)
     else:
-        prox_group(groups.code, group, step, groups.weight[group], groups.params, u, work)
+        prox_group(groups.code, step, groups.weight[group], groups.params, u, work)
 
 
 @njit

@@ -22,17 +22,9 @@ class Facts(NamedTuple):
 class PartSums(LossSums):
     """`LossSums` of one part."""
 
-    def shifted(self, point):
-        return Shifted(self.problem, self._at(point)[0])
-
-    def loss(self, point, shift):
-        return self.shifted(point).loss(shift)
-
-    def slope(self, point, shift):
-        return self.shifted(point).slope(shift)
-
-    def bend_of_shift(self, point, shift):
-        return self.shifted(point).bend(shift)
+    def shifted(self, quantity, point, shift):
+        """What the method ``quantity`` of `Shifted` scores returns."""
+        return getattr(Shifted(self.problem, self._at(point)[0]), quantity)(shift)
 
     def smoothness(self):
         return self.problem.smoothness
@@ -114,7 +106,7 @@ class PartedSum(FiniteSum):
         return self.parts.sum("zero_loss") / self.total_weight
 
     def loss_at(self, coef, intercept):
-        return self.parts.sum("loss", joined(coef, intercept), 0.0)
+        return ShiftedParts(self.parts, joined(coef, intercept)).loss(0.0)
 
     def conjugate_sum(self, slopes, scale=1.0):
         return self.parts.sum("conjugates", self.at, scale)
@@ -152,10 +144,10 @@ class ShiftedParts:
         self.parts, self.point = parts, point
 
     def loss(self, shift):
-        return self.parts.sum("loss", self.point, shift)
+        return self.parts.sum("shifted", "loss", self.point, shift)
 
     def slope(self, shift):
-        return self.parts.sum("slope", self.point, shift)
+        return self.parts.sum("shifted", "slope", self.point, shift)
 
     def bend(self, shift):
-        return self.parts.sum("bend_of_shift", self.point, shift)
+        return self.parts.sum("shifted", "bend", self.point, shift)

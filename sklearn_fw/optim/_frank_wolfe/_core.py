@@ -30,14 +30,9 @@ KINDS = {"fw": FW, "away": AWAY, "pairwise": PAIRWISE}
 
 
 def total_of(name):
-    """The sum over all iterates, as a property; of one, which is asked most, at once."""
+    """The sum over all iterates, as a property."""
     get = attrgetter(name)
-
-    def total(self):
-        iterates = self.iterates
-        return get(iterates[0]) if len(iterates) == 1 else sum(map(get, iterates))
-
-    return property(total)
+    return property(lambda self: sum(map(get, self.iterates)))
 
 
 class FrankWolfe(IterativeMethod):
@@ -152,8 +147,6 @@ class Minimization(FrankWolfe):
     of the current value, and at least a smaller one of the first value or gap. ``accuracy`` is the
     fraction of the true gap that answers have at least; sums are renewed after ``refresh`` steps.
     """
-
-    gap, slack = property(attrgetter("iterate.gap")), property(attrgetter("iterate.slack"))
 
     def __init__(
         self, objective, domain, *, variant="fw", rule, start=None, combination=None, tol=0.0,

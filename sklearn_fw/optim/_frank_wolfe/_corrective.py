@@ -451,19 +451,20 @@ class ScanRun(Minimization):
     def state(self):
         if self.hull is None:
             return super().state()
+        return self.state_at({"x": self._active().point()})
+
+    def _active(self):
         hull, k = self.hull, self.hull.counts[scan.N_ACTIVE]
-        ids, m = hull.ids[:k], len(hull.slopes)
-        heights = hull.weights[:k] * np.where(ids < m, self.scale, -self.scale)
-        x = np.bincount(ids % m, weights=heights, minlength=m)  # weights of the columns
-        return self.state_at({"x": x if self.points is None else x @ self.points})
+        return self._combined(hull.ids[:k], hull.weights[:k])
+
+    def _combined(self, numbers, weights):
+        return ActiveSet([self._atom_of(number) for number in numbers.tolist()], weights)
 
     def hand_over(self):
-        hull, k = self.hull, self.hull.counts[scan.N_ACTIVE]
-        self._stand(hull.ids[:k], hull.weights[:k])
+        self._stand(self._active())
         self.refresh()
 
-    def _stand(self, numbers, weights):
-        active = ActiveSet([self._atom_of(number) for number in numbers.tolist()], weights)
+    def _stand(self, active):
         if self.iterate.active is not None:
             self.iterate.active = active
         self.iterate.point = active.point()
@@ -472,7 +473,7 @@ class ScanRun(Minimization):
         hull = self.hull
         if hull is not None and hull.numbers[scan.BEST_GAP] < self.best.dual_gap:
             k = hull.counts[scan.N_BEST]
-            self._stand(hull.best_ids[:k], hull.best_weights[:k])
+            self._stand(self._combined(hull.best_ids[:k], hull.best_weights[:k]))
             self.best, self._is_exact = self.described(), False
         return super().certified_best()
 

@@ -9,6 +9,7 @@ from abc import ABC, abstractmethod
 import numpy as np
 import scipy.sparse as sp
 
+from ..._core.packed import starts_of
 from ..._core.threads import ThreadPool
 from ..._kernels import lazy
 from ._finite_sum import Pair
@@ -254,12 +255,11 @@ class GroupEngine(Engine):
             code, params = penalty.code, penalty.params
             if code == group_incremental.PYTHON:
                 self.call = group_incremental.PythonProx(penalty.group_prox)
-        n_groups = int(label.max(initial=-1)) + 1
-        sizes = np.bincount(label, minlength=n_groups)
-        weight = np.ones(n_groups) if weight is None else weight
+        sizes = np.bincount(label)
+        weight = np.ones(sizes.size) if weight is None else weight
         self.groups = group_incremental.Groups(
-            label.astype(np.intp), np.append(0, np.cumsum(sizes)).astype(np.intp),
-            np.argsort(label, kind="stable"), code, np.asarray(params, dtype=float), weight,
+            label.astype(np.intp), starts_of(sizes), np.argsort(label, kind="stable"), code,
+            np.asarray(params, dtype=float), weight,
         )  # fmt: skip
         self._allocate()
         x, total = self.tables
@@ -268,7 +268,7 @@ class GroupEngine(Engine):
         self.scratches = [
             group_incremental.Scratch(
                 np.zeros(self.n_outputs), np.zeros(self.n_outputs), np.zeros(n_columns),
-                np.zeros(n_groups, dtype=np.intp), np.zeros(largest), np.zeros(largest),
+                np.zeros(sizes.size, dtype=np.intp), np.zeros(largest), np.zeros(largest),
             )
             for _ in range(n_workers)
         ]  # fmt: skip

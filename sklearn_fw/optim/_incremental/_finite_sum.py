@@ -349,9 +349,9 @@ class FiniteSum:
                 used = weight > 0.0
                 y, weight, values = y[used], weight[used], values[used]
                 values /= weight if values.ndim == 1 else weight[:, None]
-                total += weight @ self.loss._conjugates(y, values)
+                total += weight @ self.loss._ask("conjugate", y, values)
             else:
-                total += self.loss._conjugates(y, values).sum()
+                total += self.loss._ask("conjugate", y, values).sum()
         return float(total)
 
     def _best_scores(self, coef, intercept):

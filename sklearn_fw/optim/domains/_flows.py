@@ -202,7 +202,8 @@ class Flows(_Network):
             raise ValueError("graph has no edges")
         self.demand = self._demands(graph, demand)
         self.capacity = self._capacities(graph, capacity)
-        numbers = np.concatenate([self.demand, self.capacity[np.isfinite(self.capacity)]])
+        limits = self.capacity[np.isfinite(self.capacity)]
+        numbers = np.concatenate([self.demand, limits])
         self._largest = max(float(np.abs(numbers).max()), 1e-300)
         self._unit = 1.0
         if np.any(numbers != np.round(numbers)) or self._largest > 2.0**50:
@@ -210,7 +211,6 @@ class Flows(_Network):
         self._matrix = self._inflow(graph)
         # An edge without a limit is in no cycle without limits, and carries no more than this.
         sent = np.maximum(self.demand, 0.0).sum()
-        limits = self.capacity[np.isfinite(self.capacity)]
         self._limit = np.minimum(self.capacity, sent + limits.sum())
         endless = [edge for edge, limit in zip(self.edges, self.capacity) if limit == np.inf]
         if not nx.is_directed_acyclic_graph(graph.edge_subgraph(endless)):
