@@ -601,8 +601,9 @@ class AsagaRegressor(LinearRegressor, AsagaModel):
             self._losses = self._losses_of(Units.centers_and_spreads(targets, weight)[1])
             standardizes = self.standardize
             if isinstance(standardizes, str):
-                unit = self._problem(X, targets[0], weight, self._losses[0], 1.0)
-                standardizes = isinstance(self.alpha, str) and in_unlike_units(unit)
+                standardizes = isinstance(self.alpha, str) and in_unlike_units(
+                    self._problem(X, targets[0], weight, self._losses[0], 1.0)
+                )
             zeros = np.zeros(len(targets))
             self._units = Units.of(X, weight, zeros, self.fit_intercept, standardizes)
             self.scale_ = self._units.scale

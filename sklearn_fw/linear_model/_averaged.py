@@ -104,7 +104,7 @@ class AveragedModel(LinearEstimator):
         columns = targets, stream.units.y_center, stream.alphas, stream.spreads
         for y, center, alpha, spread in zip(*columns, strict=True):
             y = y - center if center else y
-            loss, steepest = self._loss_of(y, spread)
+            loss, steepest = self._loss_of(spread)
             problem = RidgeProblem(rows, y, loss, alpha, weight=weight, bias=self._bias)
             problem.project, problem.radius = self._projection(problem)
             problem.rule = self._rule(problem, spread / steepest, stream)
@@ -143,10 +143,9 @@ class AveragedModel(LinearEstimator):
             square=None,  # mean of the squared rows, where steps depend on it
         )  # fmt: skip
 
-    def _loss_of(self, y, spread):
+    def _loss_of(self, spread):
         """The loss of a target, and its steepest slope."""
         loss = resolve_loss(self.loss, self._task, names=NAMES, spread=spread)
-        loss._check_on(y)
         unit = max(spread, 1.0)
         slopes = loss._ask("derivative", np.ones(4), unit * np.array([-FAR, -1.0, 1.0, FAR]))
         steepest = np.abs(slopes).max()
@@ -161,7 +160,7 @@ class AveragedModel(LinearEstimator):
         if not isinstance(self.alpha, str):
             return [float(self.alpha)] * len(targets)
         n = targets[0].size if weight is None else np.count_nonzero(weight)
-        return [self._loss_of(*pair)[1] / (n * pair[1]) for pair in zip(targets, spreads)]
+        return [self._loss_of(spread)[1] / (n * spread) for spread in spreads]
 
     def _projection(self, problem):
         """Projection of the coefficients or None, and radius of the ball for all of w."""

@@ -13,7 +13,7 @@ from .._core.loop import IterativeMethod
 from .._kernels.common.step_rules import FW, open_loop_step
 from ._ends import end_of, fields_of, run_to_end
 from ._frank_wolfe._core import FrankWolfe, checked_derivatives
-from ._frank_wolfe._iterate import Iterate, check_answer, start_of
+from ._frank_wolfe._iterate import Combination, Iterate, check_answer, start_of
 from ._frank_wolfe._steps import named_rule
 from .domains._base import DenseAtom, ask, check_domain, warn_if_round
 from .domains._sets import Simplex
@@ -147,8 +147,8 @@ def solve_saddle_point(
     rule = resolve_step_size(step_size, variant, constants, domain_x, domain_y)
     starts = split_start(start, keeps_atoms)
     sides = [
-        Iterate(domain, name, start=point, combination=combination, active=keeps_atoms)
-        for domain, name, (point, combination) in zip((domain_x, domain_y), "xy", starts)
+        Iterate(domain, name, start=point, active=keeps_atoms)
+        for domain, name, point in zip((domain_x, domain_y), "xy", starts)
     ]
     if variant == "block":
         run = BlockRun(function, sides, rng)
@@ -171,15 +171,14 @@ def solve_saddle_point(
 
 def split_start(start, keeps_atoms=False):
     if start is None:
-        return (None, None), (None, None)
+        return None, None
     if isinstance(start, OptimizeResult):
         if keeps_atoms and start.get("atoms_x") is not None:
-            x, y = ((start[f"atoms_{name}"], start[f"weights_{name}"]) for name in "xy")
-            return (None, x), (None, y)
+            return [Combination(start[f"atoms_{k}"], start[f"weights_{k}"]) for k in "xy"]
         start = start.get("x_last"), start.get("y_last")
     if not (isinstance(start, tuple | list) and len(start) == 2) or any(p is None for p in start):
         raise ValueError(f"start must be (x, y), an earlier result or None; got {start!r}")
-    return tuple((point, None) for point in start)
+    return start
 
 
 def combination_of(side):
@@ -531,7 +530,7 @@ def solve_matrix_game(
     domains = [Simplex(n) if domain is None else domain
                for domain, n in zip((domain_x, domain_y), shape)]  # fmt: skip
     points = []
-    for name, domain, (point, _), axis, size in zip(
+    for name, domain, point, axis, size in zip(
         "xy", domains, split_start(start), ("rows", "columns"), shape
     ):
         check_domain(domain, f"domain_{name}")

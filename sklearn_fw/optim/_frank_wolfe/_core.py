@@ -149,14 +149,14 @@ class Minimization(FrankWolfe):
     """
 
     def __init__(
-        self, objective, domain, *, variant="fw", rule, start=None, combination=None, tol=0.0,
-        accuracy=1.0, refresh=1, measures=False,
+        self, objective, domain, *, variant="fw", rule, start=None, tol=0.0, accuracy=1.0,
+        refresh=1, measures=False,
     ):  # fmt: skip
         self.objective, self.accuracy, self.measures = objective, accuracy, measures
         self.tol, self.given_tol, self._least = tol or 0.0, tol, None
         self.lazy = variant not in ("away", "pairwise") and is_matrix(domain) and is_ours(objective)
         self.iterate = Iterate(
-            domain, start=start, combination=combination, refresh=refresh, lazy=self.lazy,
+            domain, start=start, refresh=refresh, lazy=self.lazy,
             active=variant != "fw" and not self.lazy, size=getattr(objective, "size", None),
         )  # fmt: skip
         super().__init__([self.iterate], variant, rule)

@@ -14,7 +14,7 @@ from ..domains._base import UnitAtom, as_atom, is_ours
 from ..domains._sets import ConvexHull, L1Ball, Simplex
 from ..objectives import Composite, Objective
 from ._core import KINDS, Minimization, checked_derivatives
-from ._iterate import ActiveSet
+from ._iterate import ActiveSet, Combination
 
 INNER_STEPS = 2000  # of one correction at most
 FAR = 1e3  # length of a sum, this many times shorter than its terms, that is looked at once more
@@ -46,7 +46,7 @@ class Correction(Minimization):
         active = self.iterate.active
         inner = Minimization(
             self._on_weights(active), Simplex(len(active)), variant="pairwise", rule=self.rule,
-            combination=([UnitAtom(len(active), i) for i in range(len(active))], weights),
+            start=Combination([UnitAtom(len(active), i) for i in range(len(active))], weights),
             tol=max(self.tol, INNER_SHARE * self.gap), refresh=100,
         )  # fmt: skip
         drive(inner, tol=inner.tol, max_iter=INNER_STEPS)

@@ -1,12 +1,20 @@
 """A point of a domain, what its oracle answers there, and steps from it."""
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
 from ..._core import check
 from ..._kernels.common.step_rules import AWAY, FW, PAIRWISE, move_mass, slope_and_limit
 from ..domains._base import Atom, DenseAtom, RankOneAtom, as_atom, ask, is_ours
+
+
+class Combination(NamedTuple):
+    """A point to start from as atoms with weights of sum one."""
+
+    atoms: list
+    weights: np.ndarray
 
 
 class Iterate:
@@ -19,12 +27,12 @@ class Iterate:
     """
 
     def __init__(
-        self, domain, name=None, *, start=None, combination=None, active=False, known=False,
-        refresh=1, lazy=False, size=None,
+        self, domain, name=None, *, start=None, active=False, known=False, refresh=1, lazy=False,
+        size=None,
     ):  # fmt: skip
         self.domain, self.name, self.n_calls, self._moves = domain, name, 0, refresh > 1
         self.active, self.lazy, self.seeks_worst = None, lazy, active
-        atoms, weights = combination or ([start], [1.0])
+        atoms, weights = start if isinstance(start, Combination) else ([start], [1.0])
         atoms = [start_of(domain, name, atom, known, size) for atom in atoms]
         combined = ActiveSet(atoms, weights)
         self.point = combined.point()

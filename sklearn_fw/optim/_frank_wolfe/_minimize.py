@@ -16,6 +16,7 @@ from ..domains._spectral import is_matrix
 from ..objectives import Objective, is_quadratic, knows_lines
 from ._core import Minimization
 from ._corrective import Correction, QuadraticCorrection, ScanRun, Secants, can_scan
+from ._iterate import Combination
 from ._steps import LineSearch, named_rule
 
 VARIANTS = ("auto", "fw", "away", "pairwise", "fully_corrective", "min_norm_point")
@@ -147,11 +148,8 @@ def minimize_frank_wolfe(
     accuracy = float(lmo_accuracy)
     max_iter = check.integer(max_iter, "max_iter", 1)
     variant, step_size = choose(objective, domain, variant, step_size, convex)
-    point, combination = _split_start(start)
-    options = {
-        "start": point, "combination": combination, "tol": tol, "accuracy": accuracy,
-        "refresh": REFRESH,
-    }  # fmt: skip
+    start = _point_or_combination(start)
+    options = {"start": start, "tol": tol, "accuracy": accuracy, "refresh": REFRESH}
     if variant in CORRECTIVE:
         run = _corrective(objective, domain, variant, convex, options)
     else:
@@ -232,7 +230,7 @@ def _follower(run, max_iter, is_watched):
     active = run.iterate.active
     follower = make(
         objective, domain, refresh=REFRESH, accuracy=run.accuracy,
-        combination=(active.atoms, active.weights), tol=run.given_tol, **options,
+        start=Combination(active.atoms, active.weights), tol=run.given_tol, **options,
     )  # fmt: skip
     return run.leave_to(follower)
 
@@ -326,19 +324,19 @@ def check_problem(objective, domain):
         )
 
 
-def _split_start(start):
+def _point_or_combination(start):
     if isinstance(start, OptimizeResult):
         atoms = start.get("atoms")
         if atoms and isinstance(atoms[0], Atom):  # not those of each factor of a product
-            return None, (atoms, start["weights"])
-        return start.x, None
+            return Combination(atoms, start["weights"])
+        return start.x
     if not isinstance(start, tuple):
-        return start, None
+        return start
     if len(start) != 2:
         raise ValueError(f"start must be a point or (atoms, weights), got a tuple of {len(start)}")
     atoms = check.items(start[0], "the atoms of start", "atoms")
     weights = check.sample_weight(start[1], len(atoms), "the weights of start")
-    return None, (atoms, weights / weights.sum())
+    return Combination(atoms, weights / weights.sum())
 
 
 def _result(run, outcome, variant, step_size):

@@ -10,7 +10,7 @@ from ..._kernels.common.step_rules import open_loop_step
 from .._ends import end_of, run_to_end
 from ..domains._base import ProductAtom, SparseAtom, is_ours
 from ._core import FrankWolfe, Minimization, checked_derivatives
-from ._iterate import Iterate
+from ._iterate import Combination, Iterate
 from ._minimize import _result, _rule, check_problem, choose
 from ._steps import ImageLine, Line
 
@@ -156,7 +156,7 @@ class BlockMinimization(Minimization):
         if isinstance(start, OptimizeResult):
             if any(isinstance(atoms, list) for atoms in start.get("atoms") or ()):
                 pairs = zip(start["atoms"], start["weights"], strict=True)
-                combinations = [None if atoms is None else (atoms, w) for atoms, w in pairs]
+                combinations = [atoms and Combination(atoms, weights) for atoms, weights in pairs]
             start = start.x
         super().__init__(objective, domain, rule=None, start=start, tol=tol)
         self.sampling, self.gap_every, self.rng, self.n_steps = sampling, gap_every, rng, 0
@@ -168,8 +168,7 @@ class BlockMinimization(Minimization):
         for i, (factor, block) in enumerate(zip(domain.domains, domain.blocks)):
             variant, step_size = choices[i]
             iterate = Iterate(
-                factor, start=points[i], combination=combinations[i],
-                active=variant != "fw", known=True,
+                factor, start=combinations[i] or points[i], active=variant != "fw", known=True,
             )  # fmt: skip
             self.parts.append(Block(self, iterate, block, variant, step_size))
         self.sums = None if average is None else np.zeros_like(self.iterate.point)
