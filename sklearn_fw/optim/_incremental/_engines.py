@@ -22,12 +22,6 @@ rows_kernels = lazy("common.rows")
 POINT, SUM = 0, 1
 
 
-def make_engine(problem, n_workers, *, dense=False):
-    if problem.penalty.separable and problem.n_outputs is None and not dense:
-        return SeparableEngine(problem, n_workers)
-    return GroupEngine(problem, n_workers, dense=dense)
-
-
 class Engine(ABC):
     """Iterate and memory of a method; steps have the size ``gamma`` times ``metric``.
 

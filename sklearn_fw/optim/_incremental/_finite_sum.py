@@ -6,6 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
+from scipy.linalg.lapack import dposv
+from scipy.sparse.linalg import LinearOperator, cg
 
 from ..._kernels import lazy
 from ...losses import LogLoss, MultinomialLogLoss, SquaredError
@@ -552,8 +554,6 @@ def solve_positive(matrix, right, ridge=0.0):
     Columns are scaled to a unit diagonal first. Where the matrix is not positive definite to
     rounding, the least multiple of the unit matrix that makes it so is added.
     """
-    from scipy.linalg.lapack import dposv
-
     diagonal = np.diagonal(matrix) + ridge
     scale = np.sqrt(np.where(diagonal > sums.STRAIGHT, diagonal, 1.0))
     scaled = matrix / np.multiply.outer(scale, scale)
@@ -642,8 +642,6 @@ def solve_scores(problem, curvature, missing, free, negligible):
             matrix, _ = weighted_products(problem, curvature.rows)
             move[free] = solve_positive(matrix[np.ix_(free, free)], missing[free])
         return move
-    from scipy.sparse.linalg import LinearOperator, cg
-
     shape = missing.shape
 
     def product(v):

@@ -241,7 +241,6 @@ def _rows_differ(problem):
 
 
 class Auto(Solver):
-    parallel = True
     keeps_memory = True  # of parts of the rows, which are for the incremental method
 
     def start(self, problem, *, tol, rng, n_workers=1, start=None):

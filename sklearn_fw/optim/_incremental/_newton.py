@@ -6,6 +6,7 @@ from functools import cached_property
 import numpy as np
 import scipy.sparse as sp
 from scipy.linalg import solve_triangular
+from scipy.linalg.lapack import dpotrf, dpotrs
 
 from ..._core import check
 from ..._core.budget import budget_now
@@ -47,8 +48,6 @@ class Hessian:
     """
 
     def __init__(self, sums, point, ridge, damping, exact):
-        from scipy.linalg.lapack import dpotrf
-
         self.sums, self.point, self.ridge = sums, point, ridge
         bend = sums.bend(point, damping, exact)
         one_output = point.shape[1] == 1
@@ -78,8 +77,6 @@ class Hessian:
         return product
 
     def solve_roughly(self, gradient):
-        from scipy.linalg.lapack import dpotrs
-
         total, mass = gradient[:-1], gradient[-1]
         if self.mean is not None:
             total = total - np.multiply.outer(self.mean, mass)

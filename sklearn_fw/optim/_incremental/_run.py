@@ -12,7 +12,7 @@ from ..._core.loop import IterativeMethod
 from ..._core.parameters import Parameterized, check_parameters
 from ..._core.warnings import warn
 from ..._kernels import lazy
-from ._engines import make_engine
+from ._engines import GroupEngine, SeparableEngine
 from ._finite_sum import suboptimality_bound
 
 random = lazy("common.random")
@@ -51,7 +51,6 @@ class Start(NamedTuple):
 class Solver(Parameterized):
     """Settings of a method; its parameters are grid keys ``solver__name``."""
 
-    parallel = False  # whether more than one thread can work
     keeps_memory = False  # whether it can go on with rows that it has left
 
     @abstractmethod
@@ -76,6 +75,8 @@ class IncrementalSolver(Solver):
         stays that of the original columns; "auto" does so for dense X.
     """
 
+    parallel = False  # whether more than one thread can work
+
     _: KW_ONLY
     step_size: check.auto_or(check.positive, words=("auto", "theory")) = "auto"
     sampling: check.options("shuffle", "uniform") = "shuffle"
@@ -93,7 +94,8 @@ class IncrementalSolver(Solver):
 
     def make_engine(self, problem, n_workers):
         """The layout on which the method runs."""
-        return make_engine(problem, n_workers)
+        alone = problem.penalty.separable and problem.n_outputs is None
+        return SeparableEngine(problem, n_workers) if alone else GroupEngine(problem, n_workers)
 
     @abstractmethod
     def make_run(self, problem, engine, *, tol, rng, start):

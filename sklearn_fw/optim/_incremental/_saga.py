@@ -7,7 +7,7 @@ import numpy as np
 from ..._core import check
 from ..._core.threads import ThreadPool
 from ..._kernels import lazy
-from ._engines import PERIOD, Columns, LaggedEngine, bounds_of, make_engine
+from ._engines import PERIOD, Columns, GroupEngine, LaggedEngine, bounds_of
 from ._finite_sum import SPARSE
 from ._run import IncrementalSolver, Run, Solver
 from ._support import has_support, minimize_on_support
@@ -158,7 +158,7 @@ class Saga(IncrementalSolver):
 
     def make_engine(self, problem, n_workers):
         if self.variant == "dense":
-            return make_engine(problem, n_workers, dense=True)
+            return GroupEngine(problem, n_workers, dense=True)
         if self.variant == "lagged":
             return LaggedEngine(problem, 1.0)
         # The mean in the place of the difference
@@ -255,7 +255,6 @@ class Sdca(Solver):
        descent", ICML 2015: threads.
     """
 
-    parallel = True
     sampling = "shuffle"
 
     def start(self, problem, *, tol, rng, n_workers=1, start=None):
@@ -280,9 +279,6 @@ class DualRun(SagaRun):
     def __init__(self, *args, **kwargs):
         self.caution, self.estimated = 1.0, np.inf  # how much larger gaps were than estimates
         super().__init__(*args, **kwargs)
-
-    def advance(self, order):
-        return super().advance(order, True)
 
     def certify(self):
         self.best = None

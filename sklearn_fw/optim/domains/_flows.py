@@ -4,6 +4,7 @@ import functools
 import math
 
 import numpy as np
+from scipy.optimize import linprog
 
 from ..._core import check
 from ..._kernels import lazy
@@ -258,8 +259,6 @@ class Flows(_Network):
 
     def _flow(self, cost):
         """An optimal flow with the prices of nodes; None if no flow exists."""
-        from scipy.optimize import linprog
-
         names = "dual_feasibility_tolerance", "primal_feasibility_tolerance"
         found = linprog(
             cost, A_eq=self._matrix, b_eq=self.demand / self._largest, method="highs-ds",

@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 import scipy.sparse as sp
+from scipy.optimize import nnls
 
 from ..._core import check
 from ..._core.packed import slices_of
@@ -286,8 +287,6 @@ class ConvexHull(Described):
         return base.SparseAtom(self.size, self.points.indices[row], self.points.data[row])
 
     def _contains(self, x, tol):
-        from scipy.optimize import nnls
-
         differences = self._dense() - x
         if not np.all(np.any(differences, axis=1)):  # exactly one of them
             return True
