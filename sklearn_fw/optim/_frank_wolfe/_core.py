@@ -186,17 +186,19 @@ class Minimization(FrankWolfe):
                 self.value, self.gradient = value, gradient
                 self.iterate.look(gradient, float(slopes @ self.image) if self.lazy else None)
                 return
-        point = self.iterate.point
-        self.value, (self.gradient,) = checked_derivatives(
-            self._derivatives(point), [("gradient", point)], "objective"
-        )
+        self.value, self.gradient = self._derivatives()
         self.iterate.look(self.gradient)
 
-    def _derivatives(self, point):
+    def _derivatives(self):
+        """Checked value and gradient at the current point."""
+        point = self.iterate.point
         if self.image is None:
-            return self._known or self.objective(point)
-        value, slopes = self.objective.slopes(self.image)
-        return value, self.objective.adjoint(slopes)
+            answer = self._known or self.objective(point)
+        else:
+            value, slopes = self.objective.slopes(self.image)
+            answer = value, self.objective.adjoint(slopes)
+        value, (gradient,) = checked_derivatives(answer, [("gradient", point)], "objective")
+        return value, gradient
 
     def certify(self):
         row = super().certify()

@@ -354,11 +354,9 @@ class Described(Domain):
         with np.errstate(**check.BEYOND):
             return bool(self._contains(x, tol))
 
+    @abstractmethod
     def _contains(self, x, tol):
-        """The same for checked arguments; by default from the nearest point of the set."""
-        from .._frank_wolfe._corrective import is_in_hull
-
-        return is_in_hull(self, x, tol)
+        """The same for checked arguments."""
 
 
 class Projectable(Described):

@@ -133,8 +133,10 @@ class DagPaths(_Network):
         return SparseAtom(self.size, edges if self.variables == "edges" else self._order[nodes])
 
     def _contains(self, x, tol):
+        from .._frank_wolfe._corrective import is_in_hull
+
         if self.variables == "nodes":
-            return super()._contains(x, tol)
+            return is_in_hull(self, x, tol)
         if x.min() < -tol:
             return False
         is_source, is_target = self._is_source[self._rank], self._is_target[self._rank]

@@ -165,6 +165,11 @@ class Matchings(Described):
         found = nx.max_weight_matching(graph, maxcardinality=largest)
         return np.array([self._entry[min(a, b), max(a, b)] for a, b in found], np.int64)
 
+    def _contains(self, x, tol):
+        from .._frank_wolfe._corrective import is_in_hull
+
+        return is_in_hull(self, x, tol)
+
 
 def _check_graph(graph):
     is_other = isinstance(graph, type) or not hasattr(graph, "is_directed")

@@ -337,6 +337,11 @@ class BasePolytope(Described):
         order = np.argsort(self._vector(gradient, "gradient"), kind="stable")
         return DenseAtom(base_of(self.function, order))
 
+    def _contains(self, x, tol):
+        from .._frank_wolfe._corrective import is_in_hull
+
+        return is_in_hull(self, x, tol)
+
 
 class Permutahedron(Projectable):
     """Permutahedron: convex hull of all orders of a list of numbers.
