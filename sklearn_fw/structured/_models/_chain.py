@@ -6,6 +6,7 @@ from itertools import pairwise
 import numpy as np
 
 from ..._core import check
+from ..._core.packed import objects
 from ...inference import Viterbi
 from . import _ragged as ragged
 from ._pairwise import PairwiseModel
@@ -134,7 +135,7 @@ class ChainModel(PairwiseModel):
 
     def _decode(self, states, node_start, X=None):
         labels = self.classes_[states]
-        return ragged.boxed([labels[a:b] for a, b in pairwise(node_start)])
+        return objects([labels[a:b] for a, b in pairwise(node_start)])
 
     def _graph(self, n_nodes):
         t = np.arange(max(n_nodes.max() - 1, 0), dtype=np.int64)

@@ -8,12 +8,12 @@ from sklearn.utils.metaestimators import available_if
 
 from ..._core import check
 from ..._core.costs import costs_of
-from ..._core.packed import padded
+from ..._core.packed import objects, padded
 from ...inference import Viterbi
 from ._missing_labels import unlabeled, with_masks
 from ._pairwise import PairwiseModel
 from ._parts import difficulty
-from ._ragged import Stacked, boxed
+from ._ragged import Stacked
 
 
 class HiddenStates(PairwiseModel):
@@ -208,7 +208,7 @@ class HiddenStates(PairwiseModel):
         outputs = self.base._arrange(states[:, None], node_start, X)
         if outputs.dtype != object:
             return outputs[..., 0]
-        return boxed([_without_last_axis(output) for output in outputs])
+        return objects([_without_last_axis(output) for output in outputs])
 
     @available_if(lambda model: hasattr(model.base, "decision_function"))
     def decision_function(self, X, w):

@@ -1,9 +1,11 @@
 """Parts whose states have names: labels found in fit, class weights, constant features."""
 
+from itertools import pairwise
+
 import numpy as np
 
 from ..._core import check
-from ..._core.packed import starts_of
+from ..._core.packed import objects, starts_of
 from ..._core.scores import integers
 from ...task_losses import Truth
 from . import _ragged as ragged
@@ -45,7 +47,7 @@ class LabelledParts(PartModel):
 
     def _find_states(self, samples, y):
         counts = np.array([[rows.shape[0] for rows in sample.nodes] for sample in samples])
-        labels = self._labels_of(y, counts)
+        labels = _labels_of(self._split_all(y), counts)
         classes = [ragged.find_classes(own) for own in labels]
         # Nodes of a kind that nobody labeled are hidden; predictions have 0 in their place.
         classes = [own if len(own) else np.zeros(1, np.int64) for own in classes]
@@ -67,24 +69,20 @@ class LabelledParts(PartModel):
         of_kinds = [{a: w for a, w in given.items() if a in own.tolist()} for own in self._classes]
         return [ragged.class_weights(own, *kind) for own, kind in zip(of_kinds, kinds)]
 
-    def _labels_of(self, y, counts=None):
-        """Labels of all nodes, an array for each kind; ``counts`` are those of inputs."""
+    def _split_all(self, y):
         y = check.items(y, "y", "outputs, one for each graph")
-        outputs = [self._split(output, f"y[{i}]") for i, output in enumerate(y)]
-        labels = []
-        for k in range(self._n_kinds):
-            starts = None if counts is None else starts_of(counts[:, k])
-            labels.append(ragged.stack_labels([output[k] for output in outputs], starts)[0])
-        return labels
+        return [self._split(output, f"y[{i}]") for i, output in enumerate(y)]
 
-    def _counts_in(self, y):
-        counts = [[len(own) for own in self._split(item, f"y[{i}]")] for i, item in enumerate(y)]
-        return np.array(counts).reshape(len(y), self._n_kinds)
+    def _counts_in(self, outputs):
+        """Number of nodes of each kind in each output that was split."""
+        counts = [list(map(len, output)) for output in outputs]
+        return np.array(counts).reshape(-1, self._n_kinds)
 
     def _encode(self, y, node_start, allow_unseen=False):
-        counts = self._counts_in(y)
+        outputs = self._split_all(y)
+        counts = self._counts_in(outputs)
         ragged.check_lengths(counts.sum(axis=1), np.diff(node_start))
-        kinds = zip(self._labels_of(y, counts), self._classes)
+        kinds = zip(_labels_of(outputs, counts), self._classes)
         states = np.concatenate([ragged.encode_labels(*kind, allow_unseen) for kind in kinds])
         if self._n_kinds == 1:
             return states
@@ -93,7 +91,7 @@ class LabelledParts(PartModel):
         return ordered
 
     def encode(self, y):
-        output = ragged.boxed([y])
+        output = objects([y])
         return self._encode(output, self._node_start_of(output))
 
     def decode(self, states, x):
@@ -115,10 +113,10 @@ class LabelledParts(PartModel):
         return np.array([[rows.shape[0] for rows in self._read(x, "X[0]").nodes]])
 
     def _node_start_of(self, y):
-        return starts_of(self._counts_in(y).sum(axis=1))
+        return starts_of(self._counts_in(self._split_all(y)).sum(axis=1))
 
     def _kinds_in(self, y):
-        return None if self._n_kinds == 1 else kinds_of(self._counts_in(y))
+        return None if self._n_kinds == 1 else kinds_of(self._counts_in(self._split_all(y)))
 
     def _class_weights_of(self, states, kind):
         if self._n_kinds == 1:
@@ -135,16 +133,16 @@ class LabelledParts(PartModel):
 
     def _decode(self, states, node_start, X=None):
         named = states.ndim == 1  # else rows of marginals
-        out = np.empty(len(node_start) - 1, dtype=object)
-        for i in range(len(out)):
-            kinds = [states[node_start[i] : node_start[i + 1]]]
+        outputs = []
+        for i, (start, stop) in enumerate(pairwise(node_start)):
+            kinds = [states[start:stop]]
             if self._n_kinds > 1:
                 counts = [rows.shape[0] for rows in self._read(X[i], f"X[{i}]").nodes]
                 kinds = np.split(kinds[0], np.cumsum(counts)[:-1])
             pairs = zip(kinds, self._classes)
             rows = [labels[part] if named else part[:, : len(labels)] for part, labels in pairs]
-            out[i] = self._join(rows, X[i].x if isinstance(X[i], Sample) else X[i])
-        return out
+            outputs.append(self._join(rows, X[i].x if isinstance(X[i], Sample) else X[i]))
+        return objects(outputs)
 
     def _arrange(self, marginals, node_start, X):
         return self._decode(marginals, node_start, X)
@@ -155,3 +153,9 @@ class LabelledParts(PartModel):
             rows = self._views(w)[0][self.n_features_in_ :]
             weights["intercept"] = [row[: len(own)] for row, own in zip(rows, self._classes)]
         return weights
+
+
+def _labels_of(outputs, counts):
+    """Labels of all nodes, an array for each kind; ``counts`` are those of nodes."""
+    kinds = zip(zip(*outputs), counts.T)
+    return [ragged.stack_labels(list(own), starts_of(lengths))[0] for own, lengths in kinds]

@@ -133,6 +133,9 @@ class MultilabelModel(RowsModel):
     def _decode(self, states, node_start, X=None):
         return np.asarray(states, dtype=np.int64).reshape(-1, len(self.classes_))
 
+    def _arrange(self, marginals, node_start, X):
+        return marginals.reshape(-1, len(self.classes_), marginals.shape[1])
+
     def _graph(self, n_nodes):
         n_edges = len(self.edges_)
         return Graph.shared(self.edges_, np.arange(n_edges), np.full(len(n_nodes), n_edges))

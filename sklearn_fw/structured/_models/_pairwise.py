@@ -19,12 +19,12 @@ from sklearn.utils.extmath import safe_sparse_dot
 from ..._core import check
 from ..._core.costs import MISSING, costs_of
 from ..._core.oracle import checked
+from ..._core.packed import objects
 from ..._kernels import lazy
 from ...inference import PairwiseScores, TreeMaxProduct, natural_oracle, resolve_oracle
 from ...task_losses import HammingLoss, Truth
 from ._base import REQUIRED, ScoredModel, loss_of_nodes
 from ._part_scores import COMPILED, PartScores, augmented_argmax
-from ._ragged import boxed
 from ._rows import dense_part, plain, product, with_constants, writable
 from ._units import Units, units_for, warn_of_scale
 
@@ -359,10 +359,7 @@ class PairwiseModel(ScoredModel):
 
     def _arrange(self, marginals, node_start, X):
         """Rows of nodes in a container like that of the outputs."""
-        outputs = self._decode(np.zeros(node_start[-1], np.int32), node_start)
-        if outputs.dtype != object:
-            return marginals.reshape(len(outputs), -1, marginals.shape[1])
-        return boxed([marginals[a:b] for a, b in pairwise(node_start)])
+        return objects([marginals[a:b] for a, b in pairwise(node_start)])
 
     def _top_k(self, X, w, oracle, k):
         parts, oracle = self._part_scores(X, w), checked(oracle)
@@ -399,7 +396,7 @@ class PairwiseModel(ScoredModel):
     def _truth(self, y_true, node_start):
         """The states of a true output, which is what errors call it."""
         try:
-            return self._encode(boxed([y_true]), node_start)
+            return self._encode(objects([y_true]), node_start)
         except (TypeError, ValueError) as error:
             message = re.sub(r"^y(\[0\])?(?= )", "y_true", str(error))
             raise ValueError(f"{'' if 'y_true' in message else 'y_true: '}{message}") from None
@@ -407,7 +404,7 @@ class PairwiseModel(ScoredModel):
     def scores(self, x, w):
         w = check.array(w, "w")
         check.magnitude(self._check_weights(w), "w")
-        parts = self._part_scores(boxed([x]), w)
+        parts = self._part_scores(objects([x]), w)
         return parts.graph.scores(0, parts.nodes, parts.tables)
 
     def augment(self, scores, y_true):
@@ -421,13 +418,13 @@ class PairwiseModel(ScoredModel):
         states = self._truth(y_true, node_start)
         if len(states) != scores.n_nodes:
             raise ValueError(f"scores must have {len(states)} nodes, got {scores.n_nodes}")
-        costs = self._costs(states, node_start, self._kinds_in(boxed([y_true])))
+        costs = self._costs(states, node_start, self._kinds_in(objects([y_true])))
         unary = scores.unary + costs.dense()
         return PairwiseScores._view(unary, scores.pairwise, scores.edges)
 
     def joint_feature(self, x, y):
-        rows = self._stack(boxed([x]))
-        states = self._encode(boxed([y]), rows.node_start)
+        rows = self._stack(objects([x]))
+        states = self._encode(objects([y]), rows.node_start)
         matrix = with_constants(rows, self._units)
         chosen = np.zeros((len(states), self.n_states_))
         chosen[np.arange(len(states)), states] = 1.0
@@ -436,7 +433,7 @@ class PairwiseModel(ScoredModel):
         return np.concatenate([nodes.ravel(), tables.ravel()])
 
     def loss(self, y_true, y):
-        return float(self._losses(boxed([y_true]), boxed([y]), training=True)[0])
+        return float(self._losses(objects([y_true]), objects([y]), training=True)[0])
 
     def inference(self, x, w):
         scores = self.scores(x, w)
@@ -449,7 +446,7 @@ class PairwiseModel(ScoredModel):
         scores = self.scores(x, w)
         node_start = np.array([0, scores.n_nodes])
         states = self._truth(y_true, node_start)
-        costs = self._costs(states, node_start, *self._about_nodes(boxed([x])))
+        costs = self._costs(states, node_start, *self._about_nodes(objects([x])))
         unary = scores.unary + costs.dense()
         scores = PairwiseScores._view(unary, scores.pairwise, scores.edges)
         labels, _ = augmented_argmax(self.default_oracle(), scores, states, costs.whole)

@@ -9,13 +9,13 @@ import scipy.sparse as sp
 
 from ..._core import check
 from ..._core.costs import MISSING
-from ..._core.packed import length_of, starts_of
+from ..._core.packed import length_of, objects, starts_of
 from ..._core.scores import as_array, is_forest
 from ..._kernels import lazy
 from ...task_losses import Truth
 from ._pairwise import PairwiseModel
 from ._part_scores import Graph, oriented
-from ._ragged import boxed, check_counts, listed, stack_rows
+from ._ragged import check_counts, listed, stack_rows
 from ._rows import Rows
 from ._units import size_of_rows
 
@@ -388,17 +388,15 @@ class PartModel(PairwiseModel):
         node_start = starts_of([sample.n_nodes for sample in samples])
         graph = self._graph_of_samples(samples, np.diff(node_start))
         weight = weights(samples)
+        kind, matrix = kinds(samples), stacked[0]
+        constants = [np.flatnonzero(kind == k) for k in range(self.n_constants_)]
         if len(stacked) == 1:
-            constants = (np.arange(node_start[-1]),) if self._has_intercepts else ()
-            return Rows(stacked[0], node_start, node_start, constants, graph, None, weight)
-        # Rows of one kind after those of another, put into the order of samples.
-        kind = kinds(samples)
-        place = np.empty(len(kind), np.int64)
-        place[np.argsort(kind, kind="stable")] = np.arange(len(kind))
-        matrix = sp.csr_array(sp.block_diag(stacked, format="csr")[place])
-        constants = tuple(np.flatnonzero(kind == k) for k in range(len(stacked)))
-        constants = constants if self._has_intercepts else ()
-        return Rows(matrix, node_start, node_start, constants, graph, kind, weight)
+            kind = None
+        else:  # rows of one kind after those of another, put into the order of samples
+            place = np.empty(len(kind), np.int64)
+            place[np.argsort(kind, kind="stable")] = np.arange(len(kind))
+            matrix = sp.csr_array(sp.block_diag(stacked, format="csr")[place])
+        return Rows(matrix, node_start, node_start, tuple(constants), graph, kind, weight)
 
     def _graph_of_samples(self, samples, lengths):
         """Edges of all samples; those of forests in the order of message passing."""
@@ -475,10 +473,7 @@ class PartModel(PairwiseModel):
         if X is not None:
             inputs = (x.x if isinstance(x, Sample) else x for x in X)
             outputs = [self.decode(own, x) for own, x in zip(outputs, inputs)]
-        return boxed(outputs)
-
-    def _arrange(self, marginals, node_start, X):
-        return self._decode(marginals, node_start)
+        return objects(outputs)
 
 
 def _unmasked(states):

@@ -9,7 +9,7 @@ from sklearn.utils import assert_all_finite
 
 from ..._core import check
 from ..._core.costs import MISSING
-from ..._core.packed import Packed, length_of, stack, take
+from ..._core.packed import Packed, length_of, objects, stack, take
 from ..._core.scores import as_array
 from ..._core.warnings import warn
 
@@ -306,15 +306,7 @@ def _has_none(item):
 
 def collect(outputs):
     """Outputs of a black-box model: an array of scalars, else an object array."""
-    return np.array(outputs) if all(map(np.isscalar, outputs)) else boxed(outputs)
-
-
-def boxed(items):
-    """An object array of some items, whatever they are."""
-    array = np.empty(len(items), dtype=object)
-    for i, item in enumerate(items):
-        array[i] = item
-    return array
+    return np.array(outputs) if all(map(np.isscalar, outputs)) else objects(outputs)
 
 
 def is_graph(x):

@@ -6,7 +6,7 @@ from scipy.special import logsumexp, softmax
 from ..._core import check
 from ..._core.costs import costs_of
 from ..._core.oracle import checked, name_of
-from ..._core.packed import length_of
+from ..._core.packed import length_of, objects, starts_of
 from ...inference import PairwiseScores, TreeMaxProduct, Viterbi, natural_oracle, resolve_oracle
 from ...task_losses import HammingLoss, Truth
 from .._models._base import loss_of_nodes
@@ -64,10 +64,7 @@ class Outputs:
         return [outputs for outputs, _ in found], [scores for _, scores in found]
 
     def _marginals(self, X, w, oracle, temperature):
-        marginals = np.empty(length_of(X, "X"), dtype=object)
-        for i, (flat, layout) in enumerate(self._scores_of(X, w)):
-            marginals[i] = self.marginals(flat, layout, temperature)
-        return marginals
+        return objects([self.marginals(*pair, temperature) for pair in self._scores_of(X, w)])
 
     def _held_out(self, X, y, w, oracle, sample_weight):
         scores = list(self._scores_of(X, w))
@@ -170,7 +167,7 @@ class Labellings(Outputs):
                 f"task_loss={task_loss!r} is not a sum over nodes: use 'hamming' or a cost matrix"
             )
         self._judge = HammingLoss() if by_itself else loss
-        starts = np.cumsum([0] + [layout.n_nodes for layout in layouts])
+        starts = starts_of([layout.n_nodes for layout in layouts])
         flat, _ = stack_labels(y, starts)
         if np.ma.is_masked(flat):
             raise ValueError("y has masked entries: every node needs a label")
@@ -249,18 +246,15 @@ class Labellings(Outputs):
 
     def states_of(self, y, layouts):
         """The states of the nodes of each sample, -1 for labels unseen in fit."""
-        starts = np.cumsum([0] + [layout.n_nodes for layout in layouts])
+        starts = starts_of([layout.n_nodes for layout in layouts])
         flat, _ = stack_labels(y, starts)
         return np.split(encode_labels(flat, self.classes_, allow_unseen=True), starts[1:-1])
 
     def collect(self, outputs):
-        out = np.empty(len(outputs), dtype=object)
-        for i, states in enumerate(outputs):
-            out[i] = self.classes_[states]
-        return out
+        return objects([self.classes_[states] for states in outputs])
 
     def _losses(self, y_true, y, X=None):
-        stack_labels(y_true, np.cumsum([0] + [len(labels) for labels in y]))  # lengths agree
+        stack_labels(y_true, starts_of([len(labels) for labels in y]))  # lengths agree
         return self._judge.losses(y_true, y)
 
 
