@@ -302,26 +302,26 @@ def count_labelings(scores):
     return n_states ** min(n_nodes, 64)  # the power of a million nodes takes long to write down
 
 
-def check_edges(edges, n_nodes, what="variables"):
+def check_edges(edges, n_nodes, what="variables", name="edges"):
     """Edges as int64 of shape (n_edges, 2), refused when they make no sense."""
-    edges = integers([] if edges is None else edges, "edges", 2)
+    edges = integers([] if edges is None else edges, name, 2)
     if not len(edges):
         return edges
     if edges.ndim != 2 or edges.shape[1] != 2:
-        raise ValueError(f"edges must be integers of shape (n_edges, 2), got {edges.shape}")
-    _check_ends(edges, n_nodes, what)
+        raise ValueError(f"{name} must be integers of shape (n_edges, 2), got {edges.shape}")
+    _check_ends(edges, n_nodes, what, name)
     return edges
 
 
-def _check_ends(edges, n_nodes, what):
+def _check_ends(edges, n_nodes, what, name="edges"):
     if edges.size and (edges.min() < 0 or edges.max() >= n_nodes):
         raise ValueError(
-            f"edges must name {what} 0 to {n_nodes - 1}, got {edges.min()} to {edges.max()}"
+            f"{name} must name {what} 0 to {n_nodes - 1}, got {edges.min()} to {edges.max()}"
         )
     loops = edges[edges[:, 0] == edges[:, 1]]
     if len(loops):
         node = loops[0, 0]
-        raise ValueError(f"edges must join two different {what}, got ({node}, {node})")
+        raise ValueError(f"{name} must join two different {what}, got ({node}, {node})")
 
 
 class FlatParts:

@@ -8,7 +8,7 @@ from .._core.warnings import warn
 from .._kernels import lazy
 from ._choice_of_c import factors_of, natural_C
 from ._problems._part_sets import rows_of
-from ._solvers import BlockFrankWolfe
+from ._solvers import BlockFrankWolfe, has_radius
 
 block_rules = lazy("structured.block_rules")
 
@@ -73,7 +73,7 @@ def other_help(svm, blocks):
         )
     natural = natural_C(blocks)
     low, *_, high = natural * factors_of(blocks)
-    if getattr(solver, "radius", None) is None and LARGE_C * natural < svm.C_:
+    if not has_radius(solver) and LARGE_C * natural < svm.C_:
         yield f"a smaller C (C='auto' considers {low:.2g} to {high:.2g})"
     ratio = _inequality(svm, blocks)
     if ratio > UNEQUAL:

@@ -154,12 +154,12 @@ def _of_samples(model, blocks, X, y, weight, rng):
         n_passes = _n_passes(blocks, n_nodes[rest].sum())
         if not n_passes or _copies(codes, starts, held_out, rest) > 0.3:
             return
-        yield _fold(model, blocks, X, y, weight, held_out, rest, n_passes, blocks.surrogate.smooth)
+        yield _fold(model, blocks, X, y, weight, held_out, rest, n_passes)
 
 
-def _fold(model, blocks, X, y, weight, held_out, rest, n_passes, smooth):
+def _fold(model, blocks, X, y, weight, held_out, rest, n_passes):
     total, X_held_out, y_held_out = weight[rest].sum(), take(X, held_out), take(y, held_out)
-    if smooth:
+    if blocks.surrogate.smooth:
         n = len(held_out)
         losses = _judged(blocks.of_samples(model, X_held_out, y_held_out, np.full(n, 1.0 / n)))
     else:
@@ -208,7 +208,7 @@ def _of_black_box(model, blocks, X, y, weight, rng):
     for k in range(2):
         places = np.flatnonzero(number == k), np.flatnonzero(number != k)
         held_out, rest = (rng.permutation(own)[: ENOUGH // N_FOLDS] for own in places)
-        yield _fold(model, blocks, X, y, weight, held_out, rest, PASSES[0], False)
+        yield _fold(model, blocks, X, y, weight, held_out, rest, PASSES[0])
 
 
 def _splits(number, n_nodes, n_costly, rng):

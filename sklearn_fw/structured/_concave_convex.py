@@ -62,9 +62,7 @@ class ConcaveConvex(IterativeMethod):
             if last is not None:
                 decrease = (last.primal - objective) / max(abs(objective), ROUNDING)
                 self.inner_tol = max(self.tol, min(self.inner_tol, SHARE * decrease))
-        self.warm = self.blocks.export() if self.solver.certified else None
-        if self.warm and self.blocks.explicit and not self.warm["complete"]:
-            self.warm = None  # some were evicted: what is left is not a distribution
+        self.warm = self.blocks.export_complete() if self.solver.certified else None
         gap = None if self.point.dual is None else self.point.primal - self.point.dual
         self.point = self.point._replace(gap=gap)
         return {

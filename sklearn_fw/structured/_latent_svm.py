@@ -168,7 +168,7 @@ class LatentStructuredSVM(StructuredSVM):
         model, rows, codes = self.model_, self.model_._stack(X), y.compact().values[:, 0]
         allowed = model.allowed(codes, rows.kind)
         is_hidden = bool(np.any(allowed.sum(axis=1) > 1))
-        warm = getattr(self, "_warm", None) if self.warm_start else None
+        warm = self._kept
         n_starts = self.n_init if is_hidden and warm is None else 1
         max_iter = self.max_iter
         if check.is_auto(max_iter):
@@ -209,8 +209,7 @@ class LatentStructuredSVM(StructuredSVM):
         return self
 
     def _choose_C(self, blocks, X, y, weight):
-        is_known = self.warm_start and hasattr(self, "_warm")
-        if not is_known and np.mean(y.compact().values[:, 0] < 0) > MANY_MISSING:
+        if self._kept is None and np.mean(y.compact().values[:, 0] < 0) > MANY_MISSING:
             return OF_MISSING * natural_C(blocks)
         return super()._choose_C(blocks, X, y, weight)
 

@@ -34,7 +34,7 @@ from .._core import check
 from .._kernels import lazy
 from ._solvers import BlockFrankWolfe, DualAscent, resolve_solver
 from ._solvers._base import Breakpoint, dual_norm
-from ._solvers._visits import visit_blocks
+from ._solvers._visits import visit_repeatedly
 from ._surrogates import resolve_surrogate
 
 block_rules = lazy("structured.block_rules")
@@ -202,9 +202,8 @@ class _Trusting:
     def step(self):
         """A pass, unless the known gaps are small enough already."""
         if np.isinf(self.known):
-            n = self.blocks.n_blocks
-            order = self.method.rng.permutation(n)
-            visit_blocks(self.blocks, order, np.zeros(n), self.method.rules)
+            everyone = np.arange(self.blocks.n_blocks)
+            visit_repeatedly(self.blocks, everyone, 1, self.method.rng, self.method.rules)
         elif self.known > self.tol:
             self.method.run_pass()
         return {"dual_gap": self.known}

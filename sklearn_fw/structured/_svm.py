@@ -453,9 +453,9 @@ class StructuredSVM(StructuredPredictor, CallbackSupportMixin, Estimator):
         self.dual_coef_ = blocks.dual_coef()
         self.n_oracle_calls_, hits = counts[block_rules.CALLS], counts[block_rules.HITS]
         kinds = {"fw": block_rules.FW, "pairwise": block_rules.PAIRWISE, "away": block_rules.AWAY}
-        steps = {name: counts[block_rules.STEPS + kind] for name, kind in kinds.items()}
-        drops, exact = counts[block_rules.DROPS], counts[block_rules.EXACT_STEPS]
-        self.step_counts_ = steps | {"drop": drops, "exact": exact}
+        places = {name: block_rules.STEPS + kind for name, kind in kinds.items()}
+        places |= {"drop": block_rules.DROPS, "exact": block_rules.EXACT_STEPS}
+        self.step_counts_ = {name: counts[place] for name, place in places.items()}
         self.cache_stats_ = {
             "hits": hits, "misses": counts[block_rules.VISITS] - hits,
             "local": counts[block_rules.MISSED_LOCAL], "global": counts[block_rules.MISSED_GLOBAL],

@@ -35,7 +35,7 @@ ROWS = np.ones((3, 2))
         (said(ROWS, np.array([[0, 3]])), "must name nodes 0 to 2, got 0 to 3"),
         (said(ROWS, np.array([[-1, 0]])), "must name nodes 0 to 2, got -1 to 0"),
         (said(ROWS, np.array([[1, 1]])), "must join two different nodes"),
-        (said(ROWS, np.array([[0.0, 1.0]])), "must be integers of shape"),
+        (said(ROWS, np.array([[0.0, 1.0]])), "must hold integers"),
         (said(ROWS, np.array([0, 1])), "must be integers of shape"),
         (said(ROWS, (np.array([[0, 1]]), np.ones(2))), "features of edges of .* must have shape"),
         (said(ROWS, (np.array([[0, 1]]), [np.nan])), "features of edges of .* NaN"),

@@ -9,7 +9,7 @@ import numpy as np
 from .._jit import njit
 from ..common.vectors import dot
 from . import parts as pt
-from .block_rules import FW
+from .block_rules import FW, open_loop_step
 
 
 @njit
@@ -41,7 +41,7 @@ def saddle_visits(parts, dual, order, first_visit, radius, euclidean, v, w, w_vi
     for m in range(order.size):
         i, k = order[m], first_visit + m
         p = parts.weight[i]
-        gamma = 2.0 * n / (k + 2.0 * n)
+        gamma = open_loop_step(k, n, 1.0)
         pt.block_scores(parts, w_view, i, 1.0, scratch.oracle)
         pt.block_argmax(parts.exhaustive, parts, w_view, i, parts.zero_one_cost, scratch.oracle)
         labels = scratch.oracle.labels
@@ -50,6 +50,6 @@ def saddle_visits(parts, dual, order, first_visit, radius, euclidean, v, w, w_vi
         pt.apply_adjoint(parts, i, scratch.step)
         change = p * pt.labels_loss(parts, i, labels) - dual.marginals.loss[i]
         pt.take_step(parts, dual, i, 1.0, gamma, change, k + 1, scratch.step)
-        rho = 2.0 / (k + 2.0)
+        rho = open_loop_step(k, 1.0, 1.0)
         for c in range(w.size):
             mean[c] += rho * (w[c] - mean[c])

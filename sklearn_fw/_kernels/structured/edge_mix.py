@@ -120,10 +120,3 @@ def add_mixed_marginals(mix, first, marginals, out):
                 for b in range(n_states):
                     i, j = (b, a) if mix.turned[first + e] else (a, b)
                     _add_entry(mirror, mix, q, i, j, own[a, b], n_states, out)
-
-
-@njit
-def add_mixed_labels(mix, first, ends, n_states, out):
-    """Pairs of states (m, 2) of the edges from ``first`` on, summed into flat tables."""
-    for e in range(ends.shape[0]):
-        add_mixed_pair(mix, first + e, ends[e, 0], ends[e, 1], 1.0, n_states, out)

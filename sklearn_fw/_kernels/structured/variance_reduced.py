@@ -53,12 +53,10 @@ class Walk(NamedTuple):
 @inner
 def _put_labels(parts, i, labels, weight, point):
     """Add an output to the marginals; returns its part in the expected loss."""
-    start, loss = parts.node_start[i], 0.0
     for t in range(labels.size):
         point.node[t, labels[t]] += weight
-        loss += parts.node_cost[start + t] * parts.cost[parts.cost_row[start + t], labels[t]]
     pt.add_pairs(parts.mix, parts, i, labels, weight, point.table)
-    return weight * loss
+    return weight * pt.labels_loss(parts, i, labels)
 
 
 @inner
@@ -80,11 +78,13 @@ def _mix_best(parts, w, i, smoother, scratch, point):
     if mu == 0.0 or n_best == 1:
         loss = _put_labels(parts, i, labels, 1.0, point)
         return top - true_value, top - true_value, loss, False, 1
+    edges = parts.edges[parts.edge_start[i] : parts.edge_stop[i]]
+    edge_table, tables = pt.tables_of(parts.mix, parts, w, i, oracle)
     while True:  # those that lack mu have no weight
         lacks, weights = np.empty(n_best), np.empty(n_best)
         found = np.empty((n_best, labels.size), np.int32)
         found[0] = labels
-        n = _departures(parts, w, i, oracle, mu, lacks, found)
+        n = tree_departures(edges, edge_table, tables, oracle.messages, mu, lacks, found)
         smoothed = top + smoothed_max(-lacks[:n], mu, weights[:n])
         cut = n == n_best and weights[n - 1] > 0.0
         if not cut or 2 * n_best > smoother.limit:
@@ -96,13 +96,6 @@ def _mix_best(parts, w, i, smoother, scratch, point):
         if weights[m] > 0.0:
             loss += _put_labels(parts, i, found[m], weights[m], point)
     return smoothed - true_value, top - true_value, loss, cut, n_calls
-
-
-@inner
-def _departures(parts, w, i, oracle, limit, losses, labels):
-    edges = parts.edges[parts.edge_start[i] : parts.edge_stop[i]]
-    edge_table, tables = pt.tables_of(parts.mix, parts, w, i, oracle)
-    return tree_departures(edges, edge_table, tables, oracle.messages, limit, losses, labels)
 
 
 @inner
@@ -152,28 +145,16 @@ def _make_up(walk, x, drift, total, m):
         x[c] = power * old + reach * by
 
 
-@inner
-def _make_up_sample(parts, walk, i, now):
-    """Bring what sample i reads up to date."""
-    for q in range(parts.attribute_start[i], parts.attribute_start[i + 1]):
-        a = parts.attributes[q]
+@njit
+def make_up(walk, attributes, now):
+    """Bring the rows of some attributes up to date, and the tables, which every sample reads."""
+    for a in attributes:
         m = now - walk.stamp[a]
         if m > 0:
             _make_up(walk, walk.x.rows[a], walk.drift.rows[a], walk.total.rows[a], m)
             walk.stamp[a] = now
-    if now > 0:  # tables are read by every sample
+    if now > 0:
         _make_up(walk, walk.x.flat_tables, walk.drift.flat_tables, walk.total.flat_tables, 1)
-
-
-@njit
-def make_up_all(walk, n_steps):
-    """Bring all rows up to date at the end of a walk."""
-    for a in range(walk.stamp.size):
-        m = n_steps - walk.stamp[a]
-        if m > 0:
-            _make_up(walk, walk.x.rows[a], walk.drift.rows[a], walk.total.rows[a], m)
-            walk.stamp[a] = n_steps
-    _make_up(walk, walk.x.flat_tables, walk.drift.flat_tables, walk.total.flat_tables, 1)
 
 
 @inner
@@ -199,7 +180,7 @@ def svrg_steps(parts, marginals, values, order, walk, step, smoother, scratch, s
     """
     for k in range(order.size):
         i = order[k]
-        _make_up_sample(parts, walk, i, k)
+        make_up(walk, parts.attributes[parts.attribute_start[i] : parts.attribute_start[i + 1]], k)
         if sums is not None:
             fill_tables(walk.x.tables, smoother.mu, sums)
         smoothed, _, _, _, n_calls = _mixed(sums, parts, walk.x, i, smoother, scratch, point)

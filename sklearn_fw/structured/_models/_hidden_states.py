@@ -8,7 +8,7 @@ from sklearn.utils.metaestimators import available_if
 
 from ..._core import check
 from ..._core.costs import costs_of
-from ..._core.packed import objects, padded
+from ..._core.packed import padded
 from ...inference import Viterbi
 from ._missing_labels import unlabeled, with_masks
 from ._pairwise import PairwiseModel
@@ -205,10 +205,7 @@ class HiddenStates(PairwiseModel):
         return np.add.reduceat(states, self.first_[0, :-1], axis=1)
 
     def in_container(self, states, node_start, X):
-        outputs = self.base._arrange(states[:, None], node_start, X)
-        if outputs.dtype != object:
-            return outputs[..., 0]
-        return objects([_without_last_axis(output) for output in outputs])
+        return self.base._arrange(states, node_start, X)
 
     @available_if(lambda model: hasattr(model.base, "decision_function"))
     def decision_function(self, X, w):
@@ -226,14 +223,6 @@ OF_BASE = (
 )  # fmt: skip
 for _name in OF_BASE:
     setattr(HiddenStates, _name, property(attrgetter(f"base.{_name}")))
-
-
-def _without_last_axis(output):
-    if isinstance(output, dict):
-        return {key: _without_last_axis(part) for key, part in output.items()}
-    if isinstance(output, list):
-        return [_without_last_axis(part) for part in output]
-    return output[..., 0]
 
 
 def _counts(given, n_labels):

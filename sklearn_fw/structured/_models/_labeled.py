@@ -132,20 +132,25 @@ class LabelledParts(PartModel):
     # ---- outputs -------------------------------------------------------------------------------
 
     def _decode(self, states, node_start, X=None):
-        named = states.ndim == 1  # else rows of marginals
+        return self._joined(states, node_start, X, lambda own, labels: labels[own])
+
+    def _arrange(self, marginals, node_start, X):
+        def cut(own, labels):  # off the states that nodes lack
+            return own if own.ndim == 1 else own[:, : len(labels)]
+
+        return self._joined(marginals, node_start, X, cut)
+
+    def _joined(self, values, node_start, X, of_kind):
+        """Outputs with ``of_kind(values, labels)`` of the nodes of each kind."""
         outputs = []
         for i, (start, stop) in enumerate(pairwise(node_start)):
-            kinds = [states[start:stop]]
+            kinds = [values[start:stop]]
             if self._n_kinds > 1:
                 counts = [rows.shape[0] for rows in self._read(X[i], f"X[{i}]").nodes]
                 kinds = np.split(kinds[0], np.cumsum(counts)[:-1])
-            pairs = zip(kinds, self._classes)
-            rows = [labels[part] if named else part[:, : len(labels)] for part, labels in pairs]
+            rows = list(map(of_kind, kinds, self._classes))
             outputs.append(self._join(rows, X[i].x if isinstance(X[i], Sample) else X[i]))
         return objects(outputs)
-
-    def _arrange(self, marginals, node_start, X):
-        return self._decode(marginals, node_start, X)
 
     def unpack(self, w):
         weights = super().unpack(w)

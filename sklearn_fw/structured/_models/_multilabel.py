@@ -8,11 +8,10 @@ from sklearn.utils import check_array
 
 from ..._core import check
 from ..._core.costs import MISSING
-from ..._core.scores import as_array
+from ..._core.scores import check_edges
 from ...optim.domains import SpanningTrees
 from ._multiclass import RowsModel
 from ._part_scores import Graph, oriented
-from ._parts import read_edges
 from ._ragged import check_counts
 
 
@@ -103,7 +102,7 @@ class MultilabelModel(RowsModel):
             if self.edges == "full":
                 return np.stack(np.triu_indices(n_labels, 1), axis=1)
             return _chow_liu_tree(y)
-        edges, _ = read_edges(as_array(self.edges, "edges"), n_labels, "edges of labels")
+        edges = check_edges(self.edges, n_labels, "labels")
         if len(np.unique(np.sort(edges, axis=1), axis=0)) < len(edges):
             raise ValueError("edges holds the same pair of labels twice")
         return edges
@@ -134,7 +133,7 @@ class MultilabelModel(RowsModel):
         return np.asarray(states, dtype=np.int64).reshape(-1, len(self.classes_))
 
     def _arrange(self, marginals, node_start, X):
-        return marginals.reshape(-1, len(self.classes_), marginals.shape[1])
+        return marginals.reshape(-1, len(self.classes_), *marginals.shape[1:])
 
     def _graph(self, n_nodes):
         n_edges = len(self.edges_)

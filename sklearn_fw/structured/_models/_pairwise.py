@@ -358,7 +358,7 @@ class PairwiseModel(ScoredModel):
         return marginals
 
     def _arrange(self, marginals, node_start, X):
-        """Rows of nodes in a container like that of the outputs."""
+        """Rows of nodes, or numbers, in a container like that of the outputs."""
         return objects([marginals[a:b] for a, b in pairwise(node_start)])
 
     def _top_k(self, X, w, oracle, k):

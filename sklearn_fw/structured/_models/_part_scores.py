@@ -57,13 +57,10 @@ class Graph(NamedTuple):
 
     def counted(self, i, states, n_tables, n_states):
         """How often pairs of states occur in sample i, as tables of their kinds of edges."""
-        here, out = slice(self.start[i], self.stop[i]), np.zeros((n_tables, n_states, n_states))
-        ends = states[self.edges[here]]
-        if self.mix is None:
-            np.add.at(out, (self.table[here], ends[:, 0], ends[:, 1]), 1.0)
-        else:
-            edge_mix.add_mixed_labels(self.mix, here.start, ends, n_states, out.reshape(-1))
-        return out
+        ends = states[self.edges[self.start[i] : self.stop[i]]]
+        pairs = np.zeros((len(ends), n_states, n_states))
+        pairs[np.arange(len(ends)), ends[:, 0], ends[:, 1]] = 1.0
+        return self.summed(i, pairs, n_tables)
 
     def summed(self, i, pairs, n_tables):
         """Numbers of the pairs of all edges of sample i, summed into the tables of their kinds."""

@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from ..._core import check
 from ..._core.costs import MISSING
 from ..._core.packed import length_of, objects, starts_of
-from ..._core.scores import as_array, is_forest
+from ..._core.scores import as_array, check_edges, is_forest
 from ..._kernels import lazy
 from ...task_losses import Truth
 from ._pairwise import PairwiseModel
@@ -61,7 +61,7 @@ def kinds(samples):
 
 
 def graph_of(sample):
-    return sample.n_nodes, joined(pairs for pairs, _ in sample.edges)
+    return sample.n_nodes, all_pairs(pairs for pairs, _ in sample.edges)
 
 
 def difficulty(graph):
@@ -83,33 +83,21 @@ def first_widths(found):
     return [next((width for width in own if width is not None), 0) for own in columns]
 
 
-def joined(arrays):
+def all_pairs(arrays):
     return np.concatenate([np.empty((0, 2), np.int64), *arrays])
 
 
 def read_edges(kind, n_nodes, name, has_constant=False):
     """Pairs of nodes, and their features or None, with a constant in front if ``has_constant``."""
     pairs, features = kind if isinstance(kind, tuple) and len(kind) == 2 else (kind, None)
-    pairs = as_array(pairs, name)
-    if pairs.size == 0:
-        pairs = np.empty((0, 2), np.int64)
-    if pairs.ndim != 2 or pairs.shape[1] != 2 or pairs.dtype.kind not in "iu":
-        raise ValueError(
-            f"{name} must be integers of shape (n_edges, 2), got {pairs.dtype} {pairs.shape}"
-        )
-    if pairs.size and (pairs.min() < 0 or pairs.max() >= n_nodes):
-        raise ValueError(
-            f"{name} must name nodes 0 to {n_nodes - 1}, got {pairs.min()} to {pairs.max()}"
-        )
-    if np.any(pairs[:, 0] == pairs[:, 1]):
-        raise ValueError(f"{name} must join two different nodes")
+    pairs = check_edges(pairs, n_nodes, "nodes", name)
     if features is not None:
         features = check.array(features, f"features of {name}")
         features = features[:, None] if features.ndim == 1 else features
         features = check.shaped(features, f"features of {name}", len(pairs), "n_edge_features")
         if has_constant:
             features = np.column_stack([np.ones(len(features)), features])
-    return pairs.astype(np.int64), features
+    return pairs, features
 
 
 class PartModel(PairwiseModel):
@@ -258,7 +246,7 @@ class PartModel(PairwiseModel):
         self.n_features_in_ = sum(self.node_features_)
         self.n_states_ = self.n_columns_ = max(self.states_)
         self.n_constants_ = len(self.node_features_) if self._has_intercepts else 0
-        self.n_tables_ = sum(max(1, n) for n in self.edge_features_)
+        self.n_tables_ = int(self._tables_of_kinds.sum())
         self._mirrors = self._mirrors_of_tables()
         self._set_oracle(*max(map(graph_of, samples), key=difficulty))
         return self
@@ -286,8 +274,13 @@ class PartModel(PairwiseModel):
             raise ValueError(f"edge_symmetry names {len(names)} kinds of edges of {n_kinds}")
         for name in names:
             check.choice(name, "edge_symmetry", set(MIRRORS))
-        repeats = np.array([max(1, n) for n in self.edge_features_], np.int64)
-        return np.repeat(np.array([MIRRORS[name] for name in names], np.float64), repeats)
+        codes = np.array([MIRRORS[name] for name in names], np.float64)
+        return np.repeat(codes, self._tables_of_kinds)
+
+    @property
+    def _tables_of_kinds(self):
+        """Number of tables of each kind of edge: one for each feature, or a single one."""
+        return np.maximum(np.array(self.edge_features_, np.int64), 1)
 
     # ---- units of the features of edges ----------------------------------------------------------
 
@@ -295,10 +288,9 @@ class PartModel(PairwiseModel):
 
     @property
     def _table_scales(self):
-        scales, first = np.full(self.n_tables_, self._units.edge_scale), 0
-        for width in self.edge_features_:
+        scales = np.full(self.n_tables_, self._units.edge_scale)
+        for first, width in zip(starts_of(self._tables_of_kinds), self.edge_features_):
             scales[first : first + (self._n_constants if width else 1)] = 1.0
-            first += max(1, width)
         return scales
 
     def _size_of_edge_features(self, X):
@@ -328,7 +320,7 @@ class PartModel(PairwiseModel):
     def unpack(self, w):
         rows, tables = self._views(w)
         cuts = np.cumsum(self.node_features_)
-        ends = np.cumsum([max(1, n) for n in self.edge_features_])[:-1]
+        ends = np.cumsum(self._tables_of_kinds)[:-1]
         nodes = [part[:, :n] for part, n in zip(np.split(rows, cuts), self.states_)]
         return {"nodes": nodes, "edges": np.split(tables, ends) if len(tables) else []}
 
@@ -400,12 +392,12 @@ class PartModel(PairwiseModel):
 
     def _graph_of_samples(self, samples, lengths):
         """Edges of all samples; those of forests in the order of message passing."""
-        offsets = starts_of([max(1, n) for n in self.edge_features_])
+        offsets = starts_of(self._tables_of_kinds)
         edges, table, turned, weights = [], [], [], []
         for sample, n_nodes in zip(samples, lengths):
             pairs = [own for own, _ in sample.edges]
             kind = np.repeat(np.arange(len(pairs)), np.array([len(own) for own in pairs], np.int64))
-            own, source, flipped = oriented(joined(pairs), n_nodes)
+            own, source, flipped = oriented(all_pairs(pairs), n_nodes)
             edges.append(own)
             table.append(offsets[kind[source]])
             turned.append(flipped)
@@ -428,9 +420,9 @@ class PartModel(PairwiseModel):
     def _edge_weights(self, sample):
         """(n_edges, n_tables) CSR of a sample."""
         blocks = []
-        for (pairs, z), width in zip(sample.edges, self.edge_features_):
+        for (pairs, z), width in zip(sample.edges, self._tables_of_kinds):
             has_features = z is not None and len(pairs)
-            blocks.append(z if has_features else np.ones((len(pairs), max(1, width))))
+            blocks.append(z if has_features else np.ones((len(pairs), width)))
         return sp.csr_array(sp.block_diag(blocks, format="csr"), dtype=np.float64)
 
     # ---- outputs -------------------------------------------------------------------------------

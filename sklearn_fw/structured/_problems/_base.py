@@ -293,6 +293,11 @@ class Problem:
             "v": self.v.copy() if self.moments.size else None,
         }
 
+    def export_complete(self):
+        """The same; None where outputs were evicted: what is left is not a distribution."""
+        exported = self.export()
+        return None if self.explicit and not exported["complete"] else exported
+
     def restore(self, exported):
         """Take over exported distributions; alphas only where both sides keep them.
 

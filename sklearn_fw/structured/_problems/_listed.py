@@ -166,8 +166,7 @@ class ListedProblem(Problem):
                 alpha /= alpha.sum()
                 dual.point = alpha @ dual.rows[: dual.size]
                 self.loss[i] = p * (alpha @ dual.loss[: dual.size])
-            psi = self._lift(i, SparseVector(dual.support, dual.point))
-            self.v[psi.indices] += p / self.lam * psi.values
+            self.add_to(i, None, p / self.lam, self.v)
         if self.bounded:
             np.clip(self.v, self.lower, self.upper, out=self.w)
 
@@ -260,10 +259,10 @@ class BlackBoxProblem(ListedProblem):
     # ---- oracle calls ----------------------------------------------------------------------------
 
     def _find(self, i, w, loss_weight):
-        scale = loss_weight or 1.0  # the model knows its loss with weight one alone
-        asked_at = w if scale == 1.0 else w / scale
+        # The model knows its loss with weight one alone.
+        asked_at = w if loss_weight in (0.0, 1.0) else w / loss_weight
         output = self._model.ask(self._samples[i], asked_at, self.explicit, loss_weight > 0.0)
-        return self._check_output(i, output, w, loss_weight, scale)
+        return self._check_output(i, output, w, loss_weight)
 
     def _find_many(self, order, w, augmented=True):
         outputs = self._ask(order, w, self.explicit, augmented)
@@ -277,14 +276,15 @@ class BlackBoxProblem(ListedProblem):
         parts = [list(order[first:last]) for first, last in self.workers.ranges(starts)]
         return self._shipment.ask(self.workers, parts, *args)
 
-    def _check_output(self, i, output, w, loss_weight=1.0, scale=1.0):
-        """The `Answer` of an output, or of the truth; slacks of the model count ``scale`` times."""
-        value = loss_weight * output.loss - output.psi.dot(w)
+    def _check_output(self, i, output, w, loss_weight):
+        """The `Answer` of an output, or of the truth; slacks of the model are in its own units."""
+        value, slack = loss_weight * output.loss - output.psi.dot(w), output.slack
+        slack *= loss_weight or 1.0
         # psi is a difference to the score of the truth, whose rounding is forgiven.
         if value >= 0.0 or value >= -1e-12 * max(1.0, abs(self._samples[i].phi.dot(w))):
-            return Answer(output, output.loss, value, scale * output.slack)
+            return Answer(output, output.loss, value, slack)
         self.counts[block_rules.WORSE] += 1
-        return Answer(self._targets[i], 0.0, 0.0, max(value + scale * output.slack, 0.0))
+        return Answer(self._targets[i], 0.0, 0.0, max(value + slack, 0.0))
 
     def top_answers(self, i, w, k):
         if self._model.oracle is None:

@@ -49,6 +49,10 @@ def polytopes_of(blocks):
 _libraries = cache(ThreadpoolController)
 
 
+def _flat(nodes, tables):
+    return np.concatenate([nodes.ravel(), tables.ravel()])
+
+
 class PartPolytopes:
     """Marginals of nodes and, summed over edges of one kind, of edges.
 
@@ -92,8 +96,7 @@ class PartPolytopes:
     def scores(self, w, s):
         """``F_i' w + s c_i`` as a flat vector."""
         nodes, view = self._score_nodes(w, s)
-        tables = np.broadcast_to(view.flat_tables, self._marginals.tables.shape)
-        return np.concatenate([nodes.ravel(), tables.ravel()])
+        return _flat(nodes, np.broadcast_to(view.flat_tables, self._marginals.tables.shape))
 
     def _score_nodes(self, w, s):
         """Scores of nodes plus s times their costs, and the weights as rows and tables."""
@@ -136,7 +139,7 @@ class PartPolytopes:
 
         blocks._share(run)
         self.n_calls += len(self.weight)
-        z = np.concatenate([here.nodes.ravel(), here.tables.ravel()]) if stored else None
+        z = _flat(here.nodes, here.tables) if stored else None
         log_partition = float(self.weight @ out[0])
         return Point(self._psi(), float(here.loss.sum()), z, potentials, log_partition)
 
@@ -174,7 +177,7 @@ class PartPolytopes:
 
     def center(self):
         truth = self._blocks._marginals_of_truth()
-        return np.concatenate([truth.nodes.ravel(), truth.tables.ravel()])
+        return _flat(truth.nodes, truth.tables)
 
     def weight_of_entries(self):
         """p_i of every entry of a flat vector."""
@@ -194,8 +197,7 @@ class PartPolytopes:
         with _libraries().limit(limits=1, user_api="blas"):
             for i, (start, length) in enumerate(zip(self._parts.node_start, self._lengths)):
                 here = slice(start, start + length)
-                target = np.concatenate([nodes[here].ravel(), tables[i]])
-                best, n_calls = self._hulls[i].project(target, accuracy)
+                best, n_calls = self._hulls[i].project(_flat(nodes[here], tables[i]), accuracy)
                 self.n_calls += n_calls
                 z_nodes[here] = best[: length * n_states].reshape(-1, n_states)
                 z_tables[i] = best[length * n_states :]
@@ -208,8 +210,7 @@ class PartPolytopes:
         tables = s[cut:].reshape(-1, n_states, n_states)
         scores = self._graph.scores(i, s[:cut].reshape(length, n_states), tables)
         labels, _, bound = blocks.oracle.argmax(scores)
-        nodes, tables = blocks._marginals_of_labels(i, labels)
-        z = np.concatenate([nodes.ravel(), tables])
+        z = _flat(*blocks._marginals_of_labels(i, labels))
         places = np.flatnonzero(z)
         atom = SparseAtom(s.size, places, z[places])
         atom.bound = -bound

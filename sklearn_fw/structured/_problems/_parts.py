@@ -421,18 +421,23 @@ class PartProblem(Problem):
 
     def smoothed_answer(self, i, w, temperature, loss_weight=1.0):
         self._check_sums(loss_weight)
-        parts, here = self._with_loss(loss_weight), self._nodes_of(i)
         self.counts[CALLS] += 1
+        parts = self._with_loss(loss_weight)
         scores, true_value, _ = self._question(parts, self._view(w), i, loss_weight)
         unary, pairwise = scores.unary / temperature, scores.pairwise / temperature
         scaled = PairwiseScores._view(unary, pairwise, scores.edges)
         nodes, edges, log_partition = self.oracle.marginals(scaled)
-        costs = parts.node_cost[here, None] * parts.cost[parts.cost_row[here]]
-        point = nodes, self._graph.summed(i, edges, parts.n_tables).ravel()
         value = temperature * log_partition - true_value
         expected = _mean(nodes, scores.unary) + _mean(edges, scores.pairwise)
         entropy = max(log_partition - expected / temperature, 0.0)
-        return Mixture(point, float(np.sum(costs * nodes)), value, entropy)
+        return Mixture(*self._point_of(i, nodes, edges), value, entropy)
+
+    def _point_of(self, i, nodes, edges):
+        """Marginals of block i, whose edges are summed, and their expected loss."""
+        parts, here = self._parts, self._nodes_of(i)
+        costs = parts.node_cost[here, None] * parts.cost[parts.cost_row[here]]
+        point = nodes, self._graph.summed(i, edges, parts.n_tables).ravel()
+        return point, float(np.sum(costs * nodes))
 
     def _check_sums(self, loss_weight):
         if not callable(getattr(self.oracle, "marginals", None)):

@@ -34,14 +34,12 @@ class RelaxedProblem(PartProblem):
 
     def _answer_of(self, parts, i, scores, true_value, nodes, edges, value, upper_bound):
         """The `Answer` of a vertex, or of the truth where this is better."""
-        here, value = self._nodes_of(i), value - true_value
+        value -= true_value
         slack = max(upper_bound - true_value - value, 0.0)
         if value < 0.0:
-            point = self._marginals_of_labels(i, parts.truth[here])
+            point = self._marginals_of_labels(i, parts.truth[self._nodes_of(i)])
             return Answer(point, 0.0, 0.0, max(slack + value, 0.0))
-        point = nodes, self._graph.summed(i, edges, parts.n_tables).ravel()
-        costs = parts.node_cost[here, None] * parts.cost[parts.cost_row[here]]
-        return Answer(point, float(np.sum(costs * nodes)), value, slack)
+        return Answer(*self._point_of(i, nodes, edges), value, slack)
 
     def _end(self, i, end):
         return (end.vertex, end.loss) if isinstance(end, Answer) else super()._end(i, end)

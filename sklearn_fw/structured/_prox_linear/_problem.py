@@ -18,6 +18,7 @@ the weight of the block: then block and sample obey the same equations.
 
 import numpy as np
 
+from ..._core.packed import slices_of
 from ..._kernels.structured import block_rules
 from .._problems._base import Answer, Mixture
 from .._problems._checked_model import Output, SparseVector
@@ -35,11 +36,16 @@ class LinearizedProblem(ListedProblem):
     def __init__(self, scores, groups, outputs, weight, n_weights):
         super().__init__(np.array([weight[g.index].sum() for g in groups]), n_weights, 0.0)
         self.scores, self.groups, self.outputs, self.exact = scores, groups, outputs, outputs.exact
-        self.shares = [weight[g.index] / p for g, p in zip(groups, self.weight)]
+        shares = [weight[g.index] / p for g, p in zip(groups, self.weight)]
+        # Layout, share and place in the block of each sample.
+        self._pieces = [
+            [*zip(g.layouts, own, slices_of([sum(layout.sizes) for layout in g.layouts]))]
+            for g, own in zip(groups, shares)
+        ]
         self.costs = [np.concatenate([outputs.costs[i] for i in g.index]) for g in groups]
         self.targets = [
-            np.concatenate([q * outputs.targets[i] for i, q in zip(g.index, shares)])
-            for g, shares in zip(groups, self.shares)
+            np.concatenate([q * outputs.targets[i] for i, q in zip(g.index, own)])
+            for g, own in zip(groups, shares)
         ]
         self._places = [np.arange(len(truth)) for truth in self.targets]
         self.workers = Workers(None, outputs.oracle)
@@ -70,12 +76,11 @@ class LinearizedProblem(ListedProblem):
 
     def _ask(self, i, flat):
         """Best outputs for scores with costs: their u, H_i, slack, and how many are worse."""
-        group, truth, start = self.groups[i], self.targets[i], 0
-        self.calls += len(group.index)
+        truth, pieces = self.targets[i], self._pieces[i]
+        self.calls += len(pieces)
         u, value, total, n_worse = np.zeros(len(flat)), 0.0, 0.0, 0
-        for layout, share in zip(group.layouts, self.shares[i]):
-            here = slice(start, start + sum(layout.sizes))
-            own, start = flat[here], here.stop
+        for layout, share, here in pieces:
+            own = flat[here]
             output, slack = self.outputs.best(own, layout)
             change = truth[here] - share * self.outputs.vector(output, layout)
             gain = -float(own @ change)
@@ -122,13 +127,11 @@ class LinearizedProblem(ListedProblem):
 
     def smoothed_answer(self, i, w, temperature, loss_weight=1.0):
         self.counts[block_rules.CALLS] += 1
-        group, start = self.groups[i], 0
         flat = loss_weight * self.base[i] + self._local(i, w)
         mean, value = np.empty(len(flat)), -float(flat @ self.targets[i])
-        for layout, share in zip(group.layouts, self.shares[i]):
-            here = slice(start, start + sum(layout.sizes))
+        for layout, share, here in self._pieces[i]:
             own, log_sum = self.outputs.mean(flat[here], layout, temperature)
-            mean[here], start = share * own, here.stop
+            mean[here] = share * own
             value += share * temperature * log_sum
         u = self.targets[i] - mean
         return Mixture(SparseVector(self._places[i], u), self._loss(i, u), value)

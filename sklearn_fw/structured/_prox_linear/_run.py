@@ -71,9 +71,7 @@ class ProxLinear(IterativeMethod):
             outcome = drive(method, tol=tol, max_iter=max(MOST_PASSES - n_passes, 1))
             n_passes += outcome.n_iter
             found = method.solution()
-            self.warm = blocks.export()
-            if blocks.explicit and not self.warm["complete"]:
-                self.warm = None  # some were evicted: what is left is not a distribution
+            self.warm = blocks.export_complete()
             if found.primal + constant < value:
                 value, w = float(found.primal + constant), center + found.w
             lower = max(lower, float(found.dual + constant))

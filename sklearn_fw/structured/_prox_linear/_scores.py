@@ -138,11 +138,6 @@ class Layout(NamedTuple):
         n = self.sizes[0]
         return flat[:n].reshape(self.shapes[0]), flat[n:].reshape(self.shapes[1])
 
-    def as_given(self, flat):
-        """What the user's methods take: an array, or a tuple of two."""
-        arrays = self.split(flat)
-        return arrays[0] if len(arrays) == 1 else arrays
-
 
 class Group(NamedTuple):
     """Samples that are asked about together."""
@@ -195,7 +190,7 @@ class CheckedScores:
     def vjp(self, i, x, w, flat, layout):
         """Gradient of the scores times ``flat``."""
         name = f"vjp of {self.name} for sample {i}"
-        answer = self._call("vjp", i, x, read_only(w), layout.as_given(flat))
+        answer = self._call("vjp", i, x, read_only(w), _as_given(layout.split(flat)))
         return check.shaped(answer, name, len(w))
 
     # ---- many samples at once --------------------------------------------------------------------
@@ -304,6 +299,11 @@ def chain_edges(n_nodes):
 
 def _as_tuple(answer):
     return tuple(answer) if isinstance(answer, tuple | list) else (answer,)
+
+
+def _as_given(arrays):
+    """What the user's methods take: an array, or a tuple of several."""
+    return arrays[0] if len(arrays) == 1 else tuple(arrays)
 
 
 def _flat(arrays):
@@ -499,8 +499,7 @@ class TorchScores(ScoreModel):
         return [part.reshape(shape) for part, shape in zip(parts, self._shapes)]
 
     def _as_arrays(self, parts):
-        arrays = [part.detach().cpu().numpy() for part in parts]
-        return arrays[0] if len(arrays) == 1 else tuple(arrays)
+        return _as_given([part.detach().cpu().numpy() for part in parts])
 
     def _flat(self, tensors):
         return np.concatenate([part.detach().cpu().numpy().ravel() for part in tensors])

@@ -233,6 +233,7 @@ class DualMethod(IterativeMethod):
     """
 
     check_first = False  # a warm start may be good enough already
+    until_check = None  # passes from one certificate to the next, where it is not ``gap_check``
     passes_since_check = 0
     last = None  # certificate of the current point
 
@@ -260,7 +261,7 @@ class DualMethod(IterativeMethod):
         return order, uniforms
 
     def _is_check_due(self):
-        if self.passes_since_check >= int(self.settings.gap_check):
+        if self.passes_since_check >= (self.until_check or int(self.settings.gap_check)):
             return True
         return self.blocks.gaps.value.sum() <= self._known_enough()
 

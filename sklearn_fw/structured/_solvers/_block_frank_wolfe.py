@@ -9,7 +9,7 @@ from ..._core.warnings import warn
 from ..._kernels import lazy
 from ..._kernels.common.step_rules import open_loop_step
 from ._base import Breakpoint, DualMethod, Solver, SweepMethod, check_switch, numbers
-from ._visits import batch_step, revisit_rules, take_in, visit_blocks
+from ._visits import batch_step, revisit_rules, take_in, visit_blocks, visit_repeatedly
 
 block_rules = lazy("structured.block_rules")
 
@@ -170,7 +170,6 @@ class _BlockMethod(DualMethod):
         if self.check_first:
             self._warm_start(warm, lam)
         self.n_passes = 0
-        self.until_check = int(settings.gap_check)
         self.vertices = None  # certificate whose answers await a batch step
         self.warned = False  # of a negative gap
 
@@ -233,16 +232,13 @@ class _BlockMethod(DualMethod):
                 return True
             # Many permutations in one call where few are left.
             repeats = min(n // len(active), ACTIVE_REPEATS)
-            order = np.concatenate([self.rng.permutation(active) for _ in range(repeats)])
-            visit_blocks(blocks, order, np.zeros(len(order)), self.rules)
+            visit_repeatedly(blocks, active, repeats, self.rng, self.rules)
             if first or gaps.sum() <= enough:
                 break
         return False
 
     def _is_check_due(self):
-        if self.passes_since_check >= self.until_check or self.rules.shrink:
-            return True
-        return self.blocks.gaps.value.sum() <= self._known_enough()
+        return self.rules.shrink or super()._is_check_due()
 
     def certify(self):
         """Certificate at the point that will be returned."""
@@ -407,8 +403,7 @@ class _BatchMethod(DualMethod):
         blocks = self.blocks
         for i, answer in zip(batch, blocks.answers(batch, blocks.w), strict=True):
             take_in(blocks, i, answer, self.rules)
-        order = np.concatenate([self.rng.permutation(batch) for _ in range(REPEATS)])
-        visit_blocks(blocks, order, np.zeros(len(order)), self.rules)
+        visit_repeatedly(blocks, batch, REPEATS, self.rng, self.rules)
 
 
 # ---- all samples ---------------------------------------------------------------------------------

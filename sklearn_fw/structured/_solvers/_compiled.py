@@ -175,7 +175,6 @@ def mixes_outputs(blocks, *args):
 
 
 def smooth_pass_of_parts(blocks, w, smoothing):
-    is_loss, surrogate = smoothing.kind == "loss", blocks.surrogate
     out, view = np.empty((5, blocks.n_blocks)), blocks._view(w)
 
     def run(first, last):
@@ -187,13 +186,13 @@ def smooth_pass_of_parts(blocks, w, smoothing):
     blocks._share(run)
     blocks.refresh()
     values, hinge, cut, expected, n_calls = out
-    blocks.counts[block_rules.CALLS] += int(n_calls.sum()) + blocks.n_blocks * (
-        smoothing.kind == "entropy"
-    )
-    nothing = np.zeros(blocks.n_blocks)
-    if is_loss:
-        hinge, nothing = values, np.maximum((values - expected) / surrogate.temperature, 0.0)
-    return Snapshot(values, hinge, np.zeros(blocks.n_blocks), cut, nothing)
+    blocks.counts[block_rules.CALLS] += int(n_calls.sum())
+    slack, entropy = np.zeros((2, blocks.n_blocks))
+    if smoothing.kind == "entropy":  # maxima are calls of their own
+        blocks.counts[block_rules.CALLS] += blocks.n_blocks
+    if smoothing.kind == "loss":
+        hinge, entropy = values, np.maximum((values - expected) / blocks.surrogate.temperature, 0.0)
+    return Snapshot(values, hinge, slack, cut, entropy)
 
 
 def svrg_walk_of_parts(blocks, order, x, origin, drift, step, rho, values, smoothing):
@@ -209,7 +208,7 @@ def svrg_walk_of_parts(blocks, order, x, origin, drift, step, rho, values, smoot
         blocks._parts, blocks.marginals, values, order, walk, step, _smoother(blocks, smoothing),
         blocks._scratch, *_room(blocks, smoothing), report,
     )  # fmt: skip
-    variance_reduced.make_up_all(walk, n_steps)
+    variance_reduced.make_up(walk, np.arange(n_rows, dtype=np.int32), n_steps)
     blocks.counts[block_rules.CALLS] += int(report[variance_reduced.CALLS])
     return x, total, report[: variance_reduced.CALLS]
 

@@ -10,7 +10,7 @@ from ..._core import check
 from ..._core.budget import budget_now
 from ...optim._frank_wolfe._corrective import maximise_on_simplex
 from ._base import BestPointMethod, Solver, SweepMethod, check_switch
-from ._visits import revisit_rules, visit_blocks
+from ._visits import revisit_rules, visit_repeatedly
 
 # The quadratic program is solved to this share of the gap, in this many Newton steps at most where
 # there are bounds.
@@ -332,8 +332,5 @@ class _NSlackMethod(SweepMethod):
                 break
             order = np.argsort(-gaps)
             most = np.searchsorted(np.cumsum(gaps[order]), MOST_OF_GAP * gaps.sum())
-            order = np.concatenate(
-                [self.rng.permutation(order[: most + 1]) for _ in range(REPEATS)]
-            )
-            visit_blocks(blocks, order, np.zeros(len(order)), self.rules)
+            visit_repeatedly(blocks, order[: most + 1], REPEATS, self.rng, self.rules)
         blocks.refresh()

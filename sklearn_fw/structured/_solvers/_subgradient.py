@@ -6,8 +6,11 @@ import numpy as np
 
 from ..._core import check
 from ..._core.loop import IterativeMethod
+from ..._kernels import lazy
 from ._base import Solution, Solver
 from ._compiled import accelerated, is_compiled, subgradient_visits_of_parts
+
+block_rules = lazy("structured.block_rules")
 
 
 @accelerated(subgradient_visits_of_parts, is_compiled)
@@ -62,7 +65,7 @@ class _PrimalMethod(IterativeMethod):
         sweep = self.blocks.sweep(w)
         self.primal = float(0.5 * self.lam * (w @ w) + self.blocks.weight @ sweep.hinge)
         return {
-            "n_oracle_calls": int(self.blocks.counts[0]),
+            "n_oracle_calls": int(self.blocks.counts[block_rules.CALLS]),
             "objective": self.primal,
             "dual_gap": None,
         }

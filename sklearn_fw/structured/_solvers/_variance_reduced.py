@@ -15,8 +15,8 @@ class Smoothing(NamedTuple):
     """How maxima over outputs are smoothed."""
 
     kind: str | None  # "l2", "entropy", "loss" (the loss is smooth itself) or None
-    mu: float | str = 0.0
-    n_best: int | str = 1
+    mu: float = 0.0
+    n_best: int = 1
     limit: int = 1  # n_best is doubled up to it where outputs that are left out might count
 
 

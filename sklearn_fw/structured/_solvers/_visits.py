@@ -1,5 +1,7 @@
 """The plain pass of block-coordinate Frank-Wolfe, by the rules of `block_rules`."""
 
+import numpy as np
+
 from ..._kernels import lazy
 from ..._kernels.common.step_rules import short_step
 from ._compiled import accelerated, asks_for_labels, visit_parts
@@ -29,6 +31,12 @@ def visit_blocks(blocks, order, uniforms, rules):
         visit(blocks, i, rules)
     blocks.counts[block_rules.REASON] = block_rules.DONE
     return len(order)
+
+
+def visit_repeatedly(blocks, chosen, repeats, rng, rules):
+    """Visit some blocks several times, in a fresh order each time."""
+    order = np.concatenate([rng.permutation(chosen) for _ in range(repeats)])
+    visit_blocks(blocks, order, np.zeros(len(order)), rules)
 
 
 def _vertices_of(blocks, i, rules):
