@@ -135,7 +135,7 @@ class StructuredSVM(StructuredPredictor, CallbackSupportMixin, Estimator):
     n_iter_, n_oracle_calls_ : int
         Passes, and oracle calls with those of gap passes.
     step_counts_ : dict of str to int
-        Steps by kind: "fw", "pairwise", "away" and, among them, "drop".
+        Steps by kind: "fw", "pairwise", "away" and, among them, "drop"; "exact" visits.
     cache_stats_ : dict of str to int
         "hits" and "misses" of the cache, and failures by criterion ("local", "global").
     converged_ : bool

@@ -439,3 +439,10 @@ def test_scales_that_are_none(scale, rng):
     X, y = raw_table(rng)
     with pytest.raises((TypeError, ValueError), match="feature_scale"):
         StructuredSVM(feature_scale=scale).fit(X, y)
+
+
+def test_scales_stay_when_the_array_of_the_user_changes():
+    scale = np.array([2.0, 4.0])
+    svm = StructuredSVM(feature_scale=scale).fit([[0.0, 1.0], [1.0, 0.0]], [0, 1])
+    scale[:] = 1.0
+    assert svm.feature_scale_.tolist() == [2.0, 4.0]

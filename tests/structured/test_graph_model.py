@@ -238,6 +238,24 @@ def test_networkx_without_attributes():
         StructuredSVM().fit([graph], [[0, 1, 0]])
 
 
+def test_labels_of_other_nodes():
+    X = [nx.path_graph(3), nx.path_graph(2)]
+    for graph in X:
+        nx.set_node_attributes(graph, {node: float(node) for node in graph}, "features")
+    y = [{0: "a", 1: "b", 2: "b"}, {0: "a", 1: "b"}]
+    with pytest.raises(ValueError, match=r"y\[1\] must have a label for each node of X\[1\].*'z'"):
+        StructuredSVM().fit(X, [y[0], {0: "a", "z": "b"}])
+    svm = StructuredSVM(C=1.0).fit(X, y)
+    with pytest.raises(ValueError, match=r"y\[0\] must have a label for each node of X\[0\]"):
+        svm.score(X, [{1: "a", 2: "b", 3: "b"}, y[1]])
+
+
+def test_graphs_with_weights_of_nodes_are_recognized(rng):
+    X, y = make_graphs(rng, 4)
+    X = [(*x, np.ones(len(labels))) for x, labels in zip(X, y, strict=True)]
+    assert isinstance(StructuredSVM(C=1.0).fit(X, y).model_, GraphModel)
+
+
 # ---- odd graphs ----------------------------------------------------------------------------------
 
 ROWS = np.array([[1.0], [-1.0], [2.0], [-2.0]])

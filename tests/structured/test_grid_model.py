@@ -45,6 +45,11 @@ def test_edges_are_all_neighbours_by_direction(rng, size):
     assert sum(map(len, kinds)) == len(found)
 
 
+def test_neighborhood_of_a_grid_search(rng):
+    model = GridModel(neighborhood=np.array([4, 8])[1])
+    assert len(model.initialize(*make_grids(rng)).offsets_) == 4
+
+
 def test_grids_are_graphs(rng):
     X, y = make_grids(rng)
     grid = GridModel().initialize(X, y)

@@ -164,7 +164,9 @@ def test_classes_of_two_shapes():
     np.testing.assert_array_equal(svm.state_labels_[states], y)
     assert len(np.unique(states)) == 4  # the vertices
     assert svm.decision_function(X).shape == (200,)
-    assert np.mean((svm.decision_function(X) > 0) == svm.predict(X)) == 1.0
+    scores = svm.decision_function(X)
+    assert np.mean((scores > 0) == svm.predict(X)) == 1.0
+    np.testing.assert_allclose(svm.sparsify().decision_function(X), scores, rtol=1e-9, atol=1e-12)
 
 
 def test_hidden_nodes():
@@ -246,6 +248,16 @@ def test_oracles_and_marginals():
     assert [m.shape for m in marginals] == [(len(x), 3) for x in X]
     np.testing.assert_allclose(np.concatenate(marginals).sum(axis=1), 1.0, rtol=1e-9)
     assert svm.calibrate(X, y).temperature_ > 0
+    # The best labels with their loss are those of the best states.
+    x, truth, w, model = X[0], y[0], svm.coef_, svm.model_
+    scores = model.scores(x, w).unary
+    free = w.copy()
+    free[-36:] = 0.0  # no transitions: each node by itself
+    found = model.loss_augmented_inference(x, truth, free)
+    wrong = svm.state_labels_ != np.reshape(truth, (-1, 1))
+    np.testing.assert_array_equal(found, svm.state_labels_[(scores + wrong).argmax(axis=1)])
+    with pytest.raises(ValueError, match="features are those of states"):
+        model.joint_feature(x, truth)
     weights = svm.feature_weights()
     assert weights["features"].shape == (3, 6)
     assert weights["transitions"].shape == (6, 6)

@@ -376,6 +376,20 @@ def test_losses_of_unequal_lengths():
         assert model.loss(["a", "z"], ["a", "b"]) == 0.5
 
 
+def test_sequences_without_elements():
+    model, *_ = chain_problem(0, 2, 2)
+    nothing, w = np.empty((0, 2)), np.zeros(model.size_joint_feature)
+    assert len(model.inference(nothing, w)) == 0
+    assert len(model.loss_augmented_inference(nothing, [], w)) == 0
+
+
+def test_features_of_masked_labels_are_not_defined():
+    model, X, y = chain_problem(0, 2, 2)
+    masked = np.ma.array(y[0], mask=[True, False])
+    with pytest.raises(ValueError, match=r"y\[0\] has nodes without a label \(masked\)"):
+        model.joint_feature(X[0], masked)
+
+
 class DoubleLoss(ChainModel):
     """Changes the loss of a built-in model in the four methods, not in its parts."""
 

@@ -1,5 +1,6 @@
 """Graphs with features of nodes and of edges."""
 
+from collections.abc import Mapping
 from dataclasses import KW_ONLY
 
 import numpy as np
@@ -155,6 +156,11 @@ class GraphModel(LabelledParts):
         self.edge_symmetry_ = of_kinds[0] if isinstance(names, str) and of_kinds else of_kinds
         return of_kinds
 
+    def _find_states(self, samples, y):
+        if self._keyed:
+            _refuse_other_nodes(y, [getattr(sample.x, "nodes", None) for sample in samples])
+        return super()._find_states(samples, y)
+
     # ---- inputs ----------------------------------------------------------------------------------
 
     @property
@@ -219,6 +225,11 @@ class GraphModel(LabelledParts):
             return dict(zip(self._node_kinds, rows))
         return rows[0] if self._n_kinds == 1 else rows
 
+    def _losses(self, y_true, y, training=False, X=None):
+        if self._keyed:
+            _refuse_other_nodes(y_true, y)
+        return super()._losses(y_true, y, training, X)
+
     def _listed(self, outputs):
         return super()._listed(outputs) if isinstance(outputs[0], np.ndarray) else outputs
 
@@ -242,6 +253,14 @@ def nodes_in_order(nodes):
         return sorted(nodes)
     except TypeError:
         return sorted(nodes, key=lambda node: (type(node).__name__, repr(node)))
+
+
+def _refuse_other_nodes(outputs, expected):
+    """Refuse labels of other nodes, which would go to those of the same places."""
+    for i, (output, nodes) in enumerate(zip(outputs, expected)):
+        if isinstance(output, dict) and isinstance(nodes, Mapping) and set(output) != set(nodes):
+            others = sorted(set(output) ^ set(nodes), key=repr)[:5]
+            raise ValueError(f"y[{i}] must have a label for each node of X[{i}], unlike {others}")
 
 
 def is_kinds(given):

@@ -2,6 +2,7 @@
 
 import itertools
 from dataclasses import KW_ONLY
+from numbers import Integral
 
 import numpy as np
 
@@ -114,7 +115,7 @@ class GridModel(LabelledParts):
     def _offsets(self, n_axes):
         known = NEIGHBORHOODS[n_axes]
         size = min(known) if check.is_auto(self.neighborhood) else self.neighborhood
-        if not isinstance(size, int) or size not in known:
+        if not isinstance(size, Integral) or size not in known:
             raise ValueError(f"neighborhood must be 'auto' or one of {sorted(known)}, got {size!r}")
         steps = itertools.product((-1, 0, 1), repeat=n_axes)
         zero = (0,) * n_axes  # of two opposite steps the one after zero

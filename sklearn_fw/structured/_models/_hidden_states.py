@@ -171,9 +171,17 @@ class HiddenStates(PairwiseModel):
             return y.compact().values[:, 0]
         return self.base._encode(self._masked(y), node_start, allow_unseen)
 
-    def _targets(self, y, rows, n_own):
+    def _targets(self, y, rows):
         codes, states = np.ascontiguousarray(y.compact().values.T, dtype=np.int32)
-        costs = self.base._costs(codes, rows.node_start, rows.kind, rows.weight)
+        return states, self._costs(codes, rows.node_start, rows.kind, rows.weight)
+
+    def _own_states(self, y, rows):
+        if not self.is_plain:
+            raise ValueError("features are those of states, which outputs do not show")
+        return super()._own_states(y, rows)
+
+    def _costs(self, codes, node_start, kind=None, weight=None):
+        costs = self.base._costs(codes, node_start, kind, weight)
         if costs.whole and not (self.is_plain and np.all(codes >= 0)):
             raise ValueError(
                 "hidden states and missing labels need a task_loss that is a sum over nodes, such "
@@ -181,8 +189,8 @@ class HiddenStates(PairwiseModel):
             )
         n_rows = len(costs.table)
         table = np.concatenate([costs.table[:, own] for own in self.label_])
-        row = costs.row if rows.kind is None else (rows.kind * n_rows + costs.row).astype(np.int32)
-        return states, costs._replace(table=np.ascontiguousarray(table), row=row)
+        row = costs.row if kind is None else (kind * n_rows + costs.row).astype(np.int32)
+        return costs._replace(table=np.ascontiguousarray(table), row=row)
 
     def _decode(self, states, node_start, X=None):
         kind = 0 if len(self._totals) == 1 else self._about_nodes(X)[0]
@@ -210,12 +218,12 @@ class HiddenStates(PairwiseModel):
     @available_if(lambda model: hasattr(model.base, "decision_function"))
     def decision_function(self, X, w):
         """Scores of the best state of each class."""
-        scores = self._node_scores(self._stack(X), self._check_weights(w))
+        scores = self._node_scores(self._stack(X), w)
         return np.maximum.reduceat(scores, self.first_[0, :-1], axis=1)
 
 
 OF_BASE = (
-    "_units", "_loss_is_a_sum", "_has_batches", "_stack", "_graph", "_about_nodes",
+    "_units", "_loss_is_a_sum", "_has_batches", "_stack", "_graph", "_about_nodes", "_kinds_in",
     "_node_start_of", "_arrange", "_size_of_edge_features", "n_constants_", "n_tables_",
     "n_features_in_", "classes_", "class_weight_", "task_loss_", "class_weight", "_training_loss",
     "_judging_loss", "_multi_label", "_is_single", "_usual_tol", "_inputs", "_has_constant",

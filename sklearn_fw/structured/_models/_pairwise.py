@@ -219,8 +219,7 @@ class PairwiseModel(ScoredModel):
     def _build_parts(self, X, y, weight):
         """The training set as `_kernels.structured.parts.Parts`; ``weight`` sums to one."""
         rows = self._stack(X)
-        n_own = self._n_own(rows)
-        states, costs = self._targets(y, rows, n_own)
+        states, costs = self._targets(y, rows)
         matrix = with_constants(rows._replace(matrix=plain(rows.matrix)), self._units)
         indptr = matrix.indptr.astype(np.int64)
         local, attribute_start, attributes = rows_kernels.number_locally(
@@ -240,7 +239,7 @@ class PairwiseModel(ScoredModel):
             edges=graph.edges,
             edge_table=graph.table,
             mix=graph.mix,
-            n_own=n_own,
+            n_own=self._n_own(rows),
             exhaustive=False,
             truth=states,
             node_cost=costs.factor,
@@ -256,9 +255,14 @@ class PairwiseModel(ScoredModel):
         # once more for arrays of that kind.
         return parts_kernels.Parts(*(writable(field) for field in parts))
 
-    def _targets(self, y, rows, n_own):
-        """True states of all nodes, of ``n_own`` that each has, and their `NodeCosts`."""
-        states = self._encode(y, rows.node_start)
+    def _targets(self, y, rows):
+        """True states of all nodes, and their `NodeCosts`."""
+        states = self._own_states(y, rows)
+        return states, self._costs(states, rows.node_start, rows.kind, rows.weight)
+
+    def _own_states(self, y, rows):
+        """States of all nodes of outputs; each must be one that its node has."""
+        states, n_own = self._encode(y, rows.node_start), self._n_own(rows)
         if n_own is not None and np.any(states >= n_own):
             t = int(np.argmax(states >= n_own))
             raise ValueError(f"y has the state {states[t]} at a node with {n_own[t]} states")
@@ -266,7 +270,7 @@ class PairwiseModel(ScoredModel):
         if len(missing):
             i = int(np.searchsorted(rows.node_start, missing[0], side="right")) - 1
             raise ValueError(f"y[{i}] has nodes without a label (masked): take LatentStructuredSVM")
-        return states, self._costs(states, rows.node_start, rows.kind, rows.weight)
+        return states
 
     def _node_scores(self, rows, w):
         n_columns, start = self.n_columns_, self.n_features_in_ * self.n_columns_
@@ -424,7 +428,7 @@ class PairwiseModel(ScoredModel):
 
     def joint_feature(self, x, y):
         rows = self._stack(objects([x]))
-        states = self._encode(objects([y]), rows.node_start)
+        states = self._own_states(objects([y]), rows)
         matrix = with_constants(rows, self._units)
         chosen = np.zeros((len(states), self.n_states_))
         chosen[np.arange(len(states)), states] = 1.0
@@ -448,8 +452,9 @@ class PairwiseModel(ScoredModel):
         states = self._truth(y_true, node_start)
         costs = self._costs(states, node_start, *self._about_nodes(objects([x])))
         unary = scores.unary + costs.dense()
-        scores = PairwiseScores._view(unary, scores.pairwise, scores.edges)
-        labels, _ = augmented_argmax(self.default_oracle(), scores, states, costs.whole)
+        scores, labels = PairwiseScores._view(unary, scores.pairwise, scores.edges), states
+        if scores.n_nodes:
+            labels, _ = augmented_argmax(self.default_oracle(), scores, states, costs.whole)
         return self._decode(labels, node_start, [x])[0]
 
 

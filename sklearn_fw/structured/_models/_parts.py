@@ -267,7 +267,7 @@ class PartModel(PairwiseModel):
         return self.edge_symmetry
 
     def _mirrors_of_tables(self):
-        """0, 1 or -1 for each table."""
+        """The code of the symmetry of each table, see `MIRRORS`."""
         n_kinds, names = len(self.edge_features_), self._names_of_symmetry()
         names = [names] * n_kinds if isinstance(names, str) else list(names)
         if len(names) != n_kinds:

@@ -101,7 +101,7 @@ def _are_graphs(X):
     first = next(iter(X), None)
     if is_graph(first):
         return True
-    if not isinstance(first, tuple) or len(first) not in (2, 3):
+    if not isinstance(first, tuple) or len(first) not in (2, 3, 4):
         return False
     nodes, edges = first[:2]
     several = isinstance(nodes, dict) or isinstance(edges, dict)

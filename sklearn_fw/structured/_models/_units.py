@@ -133,7 +133,7 @@ def _given(scale, columns):
         return 1.0
     if np.ndim(scale) == 0:
         return check.positive(scale, "feature_scale")
-    scale = check.shaped(scale, "feature_scale", len(columns.mean))
+    scale = np.array(check.shaped(scale, "feature_scale", len(columns.mean)))  # it is kept
     check.positive(scale.min(), "feature_scale")
     return scale
 

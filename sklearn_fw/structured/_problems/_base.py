@@ -109,6 +109,7 @@ class Problem:
     n_labels = 1.0
     n_nodes = None  # of all samples; None where outputs have none
     surrogate = HINGE  # what solvers minimize the mean of
+    relaxed = False  # whether answers may be marginals of no distribution
     parted = False  # whether samples stay in parts, of which there are sums at one point alone
     traffic = None  # with these parts
     single = False  # whether every output is one class, and compiled code finds the best

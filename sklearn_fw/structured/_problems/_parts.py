@@ -31,8 +31,6 @@ class PartProblem(Problem):
     of compiled sweeps and passes, joblib workers of other oracles.
     """
 
-    relaxed = False  # whether answers may be marginals of no distribution
-
     def __init__(self, parts, oracle, n_jobs=None):
         self._n_states = n_states = parts.cost.shape[1]
         largest = parts.cost.max(axis=1)[parts.cost_row]

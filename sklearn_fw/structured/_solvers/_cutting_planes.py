@@ -38,7 +38,8 @@ class OneSlack(Solver):
         many iterations, as in [2]_.
     cache : bool or "auto", default="auto"
         Make cutting planes of earlier answers of each sample before the oracle is called. "auto" is
-        False for compiled passes, whose oracles cost less than the search for such answers.
+        False for compiled passes, whose oracles cost less than the search for such answers, and
+        where answers are relaxed.
     cache_f : float, default=0.1
         A cutting plane from the cache is good enough when it raises the lower model at the point
         by this fraction of the gap.
@@ -88,8 +89,8 @@ class OneSlack(Solver):
     upper_bounds: object = None
 
     def start(self, blocks, *, lam, tol, rng, warm=None):
-        quick = blocks.is_compiled or blocks.parted
-        cache = not quick if check.is_auto(self.cache) else self.cache
+        keeps_none = blocks.is_compiled or blocks.parted or blocks.relaxed
+        cache = not keeps_none if check.is_auto(self.cache) else self.cache
         self._reset(blocks, lam, warm, capacity=int(self.cache_size) + 1 if cache else 0)
         return _OneSlackMethod(self, blocks, bool(cache))
 
