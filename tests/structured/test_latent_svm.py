@@ -263,6 +263,16 @@ def test_oracles_and_marginals():
     assert weights["transitions"].shape == (6, 6)
 
 
+@budget_may_end
+def test_weights_of_the_states_of_label_sets():
+    X, y = label_sets()
+    svm = LatentStructuredSVM("multilabel", C=1.0, max_iter=1, random_state=0).fit(X, y)
+    weights, n_labels = svm.feature_weights(), y.shape[1]
+    assert weights["features"].shape == (X.shape[1], n_labels, 4)
+    assert weights["intercept"].shape == (n_labels, 4)
+    assert weights["pairs"].shape[1:] == (4, 4)
+
+
 def test_the_budget_ends_with_advice():
     X, y = xor(60)
     with pytest.warns(ConvergenceWarning, match="1 convex problems were solved and the duality"):

@@ -109,7 +109,7 @@ class MultilabelModel(RowsModel):
 
     def unpack(self, w):
         rows, tables = self._views(w)
-        rows = rows.reshape(len(rows), -1, 2)
+        rows = rows.reshape(len(rows), -1, self.n_states_)
         weights = {"features": rows[: self.n_features_in_], "pairs": tables}
         if self.fit_intercept:
             weights["intercept"] = rows[-1]
