@@ -72,7 +72,7 @@ LINES_OF_CODE = {
     "optim": 6353,
     "model_selection": 455,
     "random_fields": 3260,
-    "structured": 9256,
+    "structured": 9248,
     "surrogates": 892,
     "linear_model": 1634,
     "density": 1349,

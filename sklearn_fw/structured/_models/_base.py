@@ -13,10 +13,6 @@ ASKED = ("inference", "loss_augmented_inference")
 REQUIRED = ("joint_feature", "loss", "loss_augmented_inference", "inference")
 
 
-def missing_methods(model):
-    return [name for name in REQUIRED if not callable(getattr(model, name, None))]
-
-
 def loss_of_nodes(model, task_loss, names):
     """The loss of a model that trains with costs of nodes."""
     is_loss = isinstance(task_loss, TaskLoss)  # which is not changed, and so not copied

@@ -6,7 +6,7 @@ from sklearn.base import clone
 
 from ..._core import check
 from ..._core.packed import Packed, length_of
-from ._base import StructuredModel, missing_methods
+from ._base import REQUIRED, StructuredModel
 from ._box import BoxModel
 from ._chain import ChainModel
 from ._enumerated import EnumeratedModel
@@ -62,7 +62,7 @@ def _resolve_model(model, X, y):
         return check.resolve_named(model, "model", StructuredModel, {"auto": None, **MODELS})
     if isinstance(model, type):
         raise TypeError(f"model is the class {model.__name__}, pass an object of that class")
-    missing = missing_methods(model)
+    missing = [name for name in REQUIRED if not callable(getattr(model, name, None))]
     if missing:
         names = ", ".join(missing)
         raise TypeError(f"model {type(model).__name__} lacks {names}: see StructuredModel")

@@ -150,6 +150,11 @@ class Problem:
     def clip(self, v):
         return np.clip(v, self.lower, self.upper) if self.bounded else v
 
+    def follow(self):
+        """Make ``w`` the point of the box that is nearest to ``v``."""
+        if self.bounded:
+            np.clip(self.v, self.lower, self.upper, out=self.w)
+
     def dual_value(self, v, loss):
         """D at an untruncated vector and its l."""
         w = self.clip(v)
@@ -218,22 +223,24 @@ class Problem:
                 self.add_to(i, found, self.weight[i], total)
         return SmoothedSweep(value, loss, entropy, total)
 
+    def surrogate_sweep(self, w, mean=False):
+        """`smoothed_sweep` of a smooth ``surrogate``, whose sums count in a certificate."""
+        self.n_unbounded = 0 if self.exact else self.n_blocks
+        _, temperature, loss_weight = self.surrogate
+        return self.smoothed_sweep(w, temperature, loss_weight, mean)
+
     def mean_loss(self, w):
         """Mean over samples of the ``surrogate`` at any w; n calls of the oracle."""
         if not self.surrogate.smooth:
             return self.ask(w)[0]
-        tau, rho = self.surrogate.temperature, self.surrogate.loss_weight
-        self.n_unbounded = 0 if self.exact else self.n_blocks
-        return float(self.weight @ self.smoothed_sweep(w, tau, rho).value)
+        return float(self.weight @ self.surrogate_sweep(w).value)
 
     def certify_smoothed(self, w):
         """Value, gradient and gap of the objective with a smooth ``surrogate`` at any w."""
-        tau, rho = self.surrogate.temperature, self.surrogate.loss_weight
-        sweep = self.smoothed_sweep(w, tau, rho, mean=True)
+        sweep = self.surrogate_sweep(w, mean=True)
         gradient = self.lam * w - sweep.mean
         primal = float(0.5 * self.lam * (w @ w) + self.weight @ sweep.value)
         gap = float(gradient @ gradient / (2.0 * self.lam))
-        self.n_unbounded = 0 if self.exact else self.n_blocks
         self.objective = primal
         return Certificate(w, primal, primal - gap, gap, sweep, gradient)
 

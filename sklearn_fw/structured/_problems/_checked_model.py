@@ -12,7 +12,6 @@ import scipy.sparse as sp
 
 from ..._core import check
 from ..._core.oracle import function_of, name_of
-from .._models._base import missing_methods
 
 
 class SparseVector(NamedTuple):
@@ -74,11 +73,6 @@ class CheckedModel:
     """
 
     def __init__(self, model, oracle=None):
-        missing = missing_methods(model)
-        if missing:
-            raise TypeError(
-                f"{type(model).__name__} is not a structured model: it lacks {', '.join(missing)}"
-            )
         self.model, self.oracle = model, oracle
         # A model need not declare it: then the first feature vector tells.
         self.n_weights = getattr(model, "size_joint_feature", None)

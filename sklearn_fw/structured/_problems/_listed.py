@@ -167,8 +167,7 @@ class ListedProblem(Problem):
                 dual.point = alpha @ dual.rows[: dual.size]
                 self.loss[i] = p * (alpha @ dual.loss[: dual.size])
             self.add_to(i, None, p / self.lam, self.v)
-        if self.bounded:
-            np.clip(self.v, self.lower, self.upper, out=self.w)
+        self.follow()
 
     def vertex_of(self, answers):
         v = np.zeros(self.n_weights)

@@ -501,8 +501,7 @@ class PartProblem(Problem):
         if self.complete:
             kernels.marginals_of_vertices(self._parts, self.marginals, self._vertices)
         self.features_of(self.marginals, self.lam, out=self.v)
-        if self.bounded:
-            np.clip(self.v, self.lower, self.upper, out=self.w)
+        self.follow()
 
     def features_of(self, marginals, lam, labels=NO_LABELS, out=None):
         """``sum_i p_i / lam`` times the feature differences of marginals, or else of labels."""

@@ -222,14 +222,14 @@ class _AscentMethod(DualMethod):
         estimate = float(blocks.gaps.value.sum())
         n_passes, self.passes_since_check = self.passes_since_check, 0
         blocks.refresh()
-        sweep = blocks.smoothed_sweep(blocks.w, tau, rho)
+        sweep = blocks.surrogate_sweep(blocks.w)
         norm = 0.5 * blocks.lam * float(blocks.w @ blocks.w)
         primal = norm + float(blocks.weight @ sweep.value)
         dual = self._dual_loss() - norm
         current = blocks.currents() - (1.0 - rho) * blocks.loss / blocks.weight
         gaps = blocks.weight * (sweep.value - current - tau * self.entropy)
         blocks.fill_gaps(np.maximum(gaps, 0.0), self.rules.gap_degree)
-        blocks.objective, blocks.n_unbounded = primal, 0 if blocks.exact else blocks.n_blocks
+        blocks.objective = primal
         self._take_bound(dual, blocks.lam * blocks.w)
         self._note_progress(primal - dual, n_passes)
         self.last = Solution(blocks.w.copy(), primal, dual, primal - dual, blocks.gaps.value)

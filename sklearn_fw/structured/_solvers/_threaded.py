@@ -114,8 +114,7 @@ class _Team:
             self.blocks.v += view.v - view.base
             view.v[:] = self.blocks.v
         view.base[:] = view.v
-        if view.bounded:
-            np.clip(view.v, view.lower, view.upper, out=view.w)
+        view.follow()
 
     def merge(self):
         """Hand over to the problem; returns why each thread stopped."""
@@ -130,6 +129,6 @@ class _Team:
         blocks.n_unlocked += not self.copies
         if not self.copies and blocks.n_unlocked % LOSSY == 0:
             blocks.refresh()
-        elif blocks.bounded:
-            np.clip(blocks.v, blocks.lower, blocks.upper, out=blocks.w)
+        else:
+            blocks.follow()
         return reasons
