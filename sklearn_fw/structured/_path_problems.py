@@ -226,13 +226,9 @@ class RidgePiece:
 
     def __init__(self, left, right):
         self.left, self.right = (point._replace(w=None, u=None) for point in (left, right))
-        aa, ab, bb = left.w @ left.w, left.w @ right.w, right.w @ right.w
-        self._w = _Segment(aa, ab, bb)
-        if left.u is None and right.u is None:
-            self._u = _Segment(left.at**2 * aa, left.at * right.at * ab, right.at**2 * bb)
-        else:
-            a, b = (point.at * point.w if point.u is None else point.u for point in (left, right))
-            self._u = _Segment(a @ a, a @ b, b @ b)
+        self._w = _Segment.of(left.w, right.w)
+        u = (point.at * point.w if point.u is None else point.u for point in (left, right))
+        self._u = _Segment.of(*u)
 
     def share(self, lam):
         """Share of the right weights in the mixture of lowest bound on the objective."""
@@ -277,6 +273,10 @@ class _Segment(NamedTuple):
     aa: float
     ab: float
     bb: float
+
+    @classmethod
+    def of(cls, a, b):
+        return cls(a @ a, a @ b, b @ b)
 
     def square(self, s):
         return (1.0 - s) ** 2 * self.aa + 2.0 * s * (1.0 - s) * self.ab + s**2 * self.bb

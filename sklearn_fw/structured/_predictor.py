@@ -48,6 +48,10 @@ class StructuredPredictor:
     def _offers(self, method):
         return True
 
+    def _fitted(self):
+        """Fitted attributes by name, which callbacks see in the middle of a fit."""
+        return {name: value for name, value in vars(self).items() if name.endswith("_")}
+
     def _set_end(self, outcome, certified):
         """Set how the fit ended, and return the status."""
         status = outcome.status

@@ -18,6 +18,7 @@ from ._predictor import StructuredPredictor
 from ._prox_linear._outputs import outputs_for
 from ._prox_linear._scores import CheckedScores, TorchScores, as_score_model
 from ._solvers import resolve_solver
+from ._surrogates import HINGE, check_trains
 
 TOL, MAX_ITER, USUAL_C = 0.05, 30, 0.1  # what "auto" stands for
 LARGEST_LAM = 0.05  # of few samples: beyond it networks are drawn to zero
@@ -50,8 +51,9 @@ class ProxLinearStructuredSVM(StructuredPredictor, CallbackSupportMixin, Estimat
         Inference, see `sklearn_fw.inference`. "auto" takes Viterbi's algorithm for chains, and what
         suits the graph for others.
     solver : str or solver object, default="auto"
-        Solver of the convex models: any of `StructuredSVM` with a certificate. "auto" is
-        "cached", or "bcfw" for a module that takes many samples at once.
+        Solver of the convex models, without bounds on weights: "bcfw" and its variants, "cached",
+        "sdm", "fw", "minibatch", "one_slack", "n_slack", or one of your own with a certificate.
+        "auto" is "cached", or "bcfw" for a module that takes many samples at once.
     C : float or "auto", default="auto"
         Weight of the sum of losses against the regularizer. "auto" is 0.1, and 20 / n for fewer
         than 200 samples, so that lam is at most 0.05.
@@ -241,6 +243,13 @@ class ProxLinearStructuredSVM(StructuredPredictor, CallbackSupportMixin, Estimat
         self.solver_ = resolve_solver(self.solver)
         if not self.solver_.certified:
             raise ValueError(f"solver={self.solver!r} has no certificate: use 'bcfw' or 'fw'")
+        check_trains(self.solver_, HINGE)
+        sides = (getattr(self.solver_, f"{side}_bounds", None) for side in ("lower", "upper"))
+        if self.solver_._needs_features or any(side is not None for side in sides):
+            raise ValueError(
+                f"solver={self.solver!r} is not for linearized scores: use 'bcfw' or 'fw', without "
+                f"bounds on weights"
+            )
         self.model_ = as_score_model(self.score_model)
         scores = CheckedScores(self.model_)
         if not isinstance(self.model_, TorchScores) and hasattr(self.model_, "get_params"):
@@ -268,10 +277,7 @@ class ProxLinearStructuredSVM(StructuredPredictor, CallbackSupportMixin, Estimat
         return LinearizedProblem(scores, groups, self._view, weight / weight.sum(), len(w)), w
 
     def _snapshot(self, run):
-        """Fitted attributes in the middle of a fit, for callbacks."""
-        return {name: value for name, value in vars(self).items() if name.endswith("_")} | {
-            "coef_": run.solution().copy(), "_view": self._view,
-        }  # fmt: skip
+        return self._fitted() | {"coef_": run.solution().copy(), "_view": self._view}
 
     def _store(self, run, blocks, outcome):
         certified, last = blocks.certified, outcome.history

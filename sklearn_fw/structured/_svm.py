@@ -439,9 +439,7 @@ class StructuredSVM(StructuredPredictor, CallbackSupportMixin, Estimator):
         return clone(self).set_params(model=self._find_model(X, y))
 
     def _snapshot(self, method):
-        """Fitted attributes in the middle of a fit, for callbacks."""
-        fitted = {name: value for name, value in vars(self).items() if name.endswith("_")}
-        return fitted | self._as_given(method.weights().copy())
+        return self._fitted() | self._as_given(method.weights().copy())
 
     def _store(self, method, blocks, outcome):
         solution, counts = method.solution(), blocks.counts.tolist()

@@ -11,6 +11,7 @@ from sklearn.model_selection import GridSearchCV
 from _networks import BoxNetwork, LinearCandidates, TagNetwork, boxes
 from sklearn_fw.inference import Viterbi
 from sklearn_fw.structured import (
+    BlockFrankWolfe,
     ChainModel,
     EnumeratedModel,
     ProxLinearStructuredSVM,
@@ -174,6 +175,22 @@ def test_solvers_agree_on_the_first_models(solver):
     svm = ProxLinearStructuredSVM(BoxNetwork(), solver=solver, **options).fit(X, y)
     assert svm.objective_ <= 0.05
     assert np.all(np.diff(svm.history_["objective"]) <= 0.0)
+
+
+@pytest.mark.parametrize(
+    "solver, message",
+    [
+        ("casimir", "is not for linearized scores"),
+        ("extragradient", "is not for linearized scores"),
+        ("sp_fw", "is not for linearized scores"),
+        (BlockFrankWolfe(lower_bounds=0.0), "is not for linearized scores.*without bounds"),
+        ("dual_ascent", "trains surrogate='crf' or 'softmax_margin'"),
+    ],
+)
+def test_solvers_of_other_problems_are_refused(solver, message):
+    X, y = boxes(n_samples=5, n_boxes=12)
+    with pytest.raises(ValueError, match=message):
+        ProxLinearStructuredSVM(BoxNetwork(), solver=solver).fit(X, y)
 
 
 def test_solvers_without_certificate_are_refused():

@@ -11,7 +11,7 @@ from ..._core.packed import starts_of
 from ..._core.scores import as_array, integers
 from ._labeled import LabelledParts
 from ._parts import MIRRORS, Sample
-from ._ragged import as_labels, is_graph, labels_in, n_dims
+from ._ragged import as_labels, is_graph, n_dims, with_mask
 
 
 class GraphModel(LabelledParts):
@@ -205,7 +205,7 @@ class GraphModel(LabelledParts):
         if self._keyed:
             if not isinstance(output, dict):
                 raise TypeError(f"{name} must be a dict from nodes to labels, as in the training")
-            return [labels_in([output[node] for node in nodes_in_order(output)])]
+            return [with_mask([output[node] for node in nodes_in_order(output)])]
         if isinstance(output, dict):
             if self._node_kinds is None or set(output) - set(self._node_kinds):
                 raise ValueError(f"{name} has the keys {list(output)[:5]}, not kinds of nodes of X")

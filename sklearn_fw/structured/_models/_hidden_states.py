@@ -150,7 +150,7 @@ class HiddenStates(PairwiseModel):
         labels = [own[at[:n]] for own, at, n in zip(truth.classes, self.label_, self._totals)]
         return labels if several else labels[0]
 
-    def allowed(self, codes, kind=None):
+    def allowed(self, codes, kind):
         """The states of each node that its label allows, (n_nodes, n_states)."""
         row = 0 if kind is None else kind
         missing = codes < 0

@@ -427,7 +427,7 @@ class PartModel(PairwiseModel):
 
     # ---- outputs -------------------------------------------------------------------------------
 
-    def _states_of(self, y, lengths=None):
+    def _states_of(self, y, lengths):
         """States of all nodes of some outputs; ``lengths`` are those of the inputs."""
         found = []
         for i, output in enumerate(y):
@@ -438,7 +438,7 @@ class PartModel(PairwiseModel):
                 raise ValueError(
                     f"{name} must hold one integer for each node, got {states.dtype} {states.shape}"
                 )
-            if lengths is not None and len(states) != lengths[i]:
+            if len(states) != lengths[i]:
                 raise ValueError(f"{name} has {len(states)} states for {lengths[i]} nodes")
             if states.size and states.min() < 0:
                 raise ValueError(f"{name} must not be negative, got {states.min()}")

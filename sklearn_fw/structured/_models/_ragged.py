@@ -159,7 +159,7 @@ def as_labels(y):
     return y if isinstance(y, np.ma.MaskedArray) else check.labels(y)
 
 
-def labels_in(values):
+def with_mask(values):
     """An array of a list of labels, among which `numpy.ma.masked` stands for missing ones."""
     mask = np.array([value is np.ma.masked for value in values], dtype=bool)
     if not np.any(mask):

@@ -40,7 +40,7 @@ def known_of(model):
     return model
 
 
-def resolve_model(model, X, y, task_loss="auto", class_weight=None):
+def resolve_model(model, X, y, task_loss, class_weight):
     """A model object for a name, or a clone of a model object, with what is given for it."""
     model = _resolve_model(model, X, y)
     given = {} if check.is_auto(task_loss) else {"task_loss": task_loss}

@@ -59,7 +59,7 @@ class RelaxedProblem(PartProblem):
             mine += gamma * (other - mine)
 
 
-def part_problem(parts, oracle, n_jobs=None):
+def part_problem(parts, oracle, n_jobs):
     """The problem that suits the oracle: over the local polytope where its answers are relaxed."""
     kind = RelaxedProblem if getattr(oracle, "relaxed", False) else PartProblem
     return kind(parts, oracle, n_jobs)

@@ -130,6 +130,7 @@ class Solver(Parameterized):
 
     certified = True
     trains = ("hinge",)
+    _needs_features = False  # which scores that are linearized do not have
 
     def _reset(self, blocks, lam, warm=None, **options):
         """Begin on a training set with the box of the parameters, which is returned."""
@@ -321,7 +322,7 @@ class SweepMethod(DualMethod):
     def certify(self):
         self.last = self.blocks.certify()
         self.blocks.set_gaps(self.last.sweep)
-        return numbers(self.last, self.blocks, np.inf)
+        return numbers(self.last, self.blocks)
 
 
 class BestPointMethod(IterativeMethod):
@@ -341,7 +342,7 @@ class BestPointMethod(IterativeMethod):
         return Solution(self.best_w.copy(), self.primal, self.dual, self.gap, None)
 
     def row(self):
-        return numbers(self, self.blocks, self.gap)
+        return numbers(self, self.blocks)
 
     def breakpoint(self):
         """The best point in the current ball."""
@@ -420,7 +421,7 @@ def _check_within(solver, lower, upper, model):
         )
 
 
-def numbers(certificate, blocks, estimate):
+def numbers(certificate, blocks, estimate=np.inf):
     """A row of the history, from anything with ``primal``, ``dual`` and ``gap``."""
     return {
         "n_oracle_calls": int(blocks.counts[block_rules.CALLS]),

@@ -124,6 +124,7 @@ class Casimir(Solver):
     upper_bounds: object = None
 
     trains = ("hinge", "crf", "softmax_margin")
+    _needs_features = True
 
     def start(self, blocks, *, lam, tol, rng, warm=None):
         if lam == 0.0 and not self.schedule.endswith("nonstrong"):

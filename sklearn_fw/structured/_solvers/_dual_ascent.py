@@ -217,7 +217,7 @@ class _AscentMethod(DualMethod):
             self.last = Solution(
                 point.w.copy(), point.primal, point.primal - gap, gap, blocks.gaps.value
             )
-            return numbers(self.last, blocks, gap)
+            return numbers(self.last, blocks)
         tau, rho = blocks.surrogate.temperature, blocks.surrogate.loss_weight
         estimate = float(blocks.gaps.value.sum())
         n_passes, self.passes_since_check = self.passes_since_check, 0

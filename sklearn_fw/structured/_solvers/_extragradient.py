@@ -135,6 +135,8 @@ class Extragradient(Solver):
     lower_bounds: object = None
     upper_bounds: object = None
 
+    _needs_features = True
+
     def start(self, blocks, *, lam, tol, rng, warm=None):
         from .._problems._part_polytopes import polytopes_of
         from .._problems._polytopes import Entropy, Euclidean

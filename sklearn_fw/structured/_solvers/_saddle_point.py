@@ -82,6 +82,8 @@ class SaddlePointFrankWolfe(Solver):
     step_size: check.options("universal", "fictitious") = "universal"
     gap_check: check.at_least(1) = 5
 
+    _needs_features = True
+
     def start(self, blocks, *, lam, tol, rng, warm=None):
         if self.block and self.step_size != "universal":
             raise ValueError("step_size must be 'universal' when block=True")
