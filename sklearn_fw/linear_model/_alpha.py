@@ -5,23 +5,29 @@ from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
+from scipy.linalg import eigh_tridiagonal
 
 from .._core import check
 from .._core.budget import budget_now, time_budget
 from .._core.warnings import warn
-from ..optim import Newton, Start, solve
+from ..losses import LogLoss
+from ..optim import FiniteSum, Newton, Start, solve
 from ..optim._incremental import _finite_sum as sums
 from ..optim._incremental._minimize_saga import DENSE, SPARSE, Auto
-from ._linear import CONSTANT
+from ._linear import CONSTANT, signs
 from ._path import has_strength, zero_strength
 
 # Candidates per decade, from this share of the smallest variance of a column to this many times the
 # largest eigenvalue.
 DENSITY, LEAST, MOST = 4, 1e-10, 1e3
+# For many columns: the same share of the largest eigenvalue, Lanczos steps, entries of X that have
+# to do, and rows at least.
+LEAST_SHARE, LANCZOS_STEPS, ENTRIES, LEAST_ROWS = 1e-8, 50, 2e6, 500
 # Degrees of freedom may take at most this share of the rows: beyond it the criterion is noise.
 MOST_FREE = 0.9
-# Errors that differ by less are equal, and shares of the variance below this are rounding.
-EQUAL, ROUNDING = 1e-6, 1e-14
+# Errors that differ by less are equal; shares of the variance below these are rounding of numbers,
+# or what is left of labels that are as good as separated.
+EQUAL, LEAST_ERRORS = 1e-6, {"regression": 1e-14, "classification": 1e-2}
 # Held-out losses below this share of that of zero coefficients are as good as zero.
 EXACT = 1e-8
 # Entries that are read at a time: no copy of X.
@@ -47,12 +53,12 @@ MOST_ITERATIONS = 1000
 
 
 def automatic_strength(problems):
-    """Strengths of the penalty in the sum form for ``alpha="auto"``.
+    """Strengths of the penalty in the sum form for ``alpha="auto"`` and ``C="auto"``.
 
     That of a ridge minimizes the generalized cross-validation error of the squared loss (Golub,
-    Heath and Wahba 1979) over all targets, each in the unit of its variance, or is the sum of the
-    column variances where columns are too many. That of other penalties minimizes the loss of
-    held-out folds along a path, for each target, as it has the unit of the target.
+    Heath and Wahba 1979) over all targets, each in the unit of its variance; labels are targets of
+    -1 and 1. That of other penalties minimizes the loss of held-out folds along a path, for each
+    target, as it has the unit of the target.
     ``problems`` have the same rows, a target each and the penalty of strength 1.
     """
     problem = problems[0]
@@ -63,12 +69,21 @@ def automatic_strength(problems):
         return np.array([strength or default for strength in found])
     if penalty.l2 == 0.0:
         return default
+    problems = one_against_rest(problems)
     few = problem.n_columns <= (SPARSE if sp.issparse(problem.X) else DENSE)
-    if few:
-        strength = ridge_of_least_error(Moments.of(problems))
-    else:
-        strength = float(_variances(problem).sum())
-    return of_loss(problem.loss, penalty, strength) or default
+    loss = problems[0].loss
+    strength = ridge_of_sums(loss, *sums_of(problems)) if few else ridge_of_products(problems)
+    return of_loss(loss, penalty, strength) or default
+
+
+def one_against_rest(problems):
+    """The problems, or, of one with an output for each class, those of single classes."""
+    first = problems[0]
+    if first.n_outputs is None:
+        return problems
+    settings = {"weight": first.weight, "fit_intercept": first.fit_intercept}
+    targets = signs(first.y.astype(int), first.n_outputs)
+    return [FiniteSum(first.X, y, LogLoss(), first.penalty, **settings) for y in targets]
 
 
 def of_loss(loss, penalty, strength):
@@ -90,29 +105,29 @@ def unlike(variances):
 # ---- ridge ---------------------------------------------------------------------------------------
 
 
-class Moments(NamedTuple):
-    """Sums over rows in which a ridge is chosen."""
+class Spectrum(NamedTuple):
+    """Eigenvalues of the products of columns, and the shares that something has in them.
 
-    matrix: np.ndarray  # of products of columns, centered where there is an intercept
-    means: np.ndarray  # of the columns
-    total_weight: float
-    n_rows: float  # independent ones
-    center: bool  # whether an intercept takes a degree of freedom
-    wholes: list  # of squared targets, centered in the same way
-    alongs: list  # of products of columns and targets
+    Those of all ``(axis @ v)^2`` for a vector v; sums ``v' f(matrix) v`` need no more.
+    """
 
-    @classmethod
-    def of(cls, problems):
-        first = problems[0]
-        weight, center, means = first.weights, first.fit_intercept, first.column_means
-        found = []
-        for problem in problems:
-            y_mean = center * (weight @ problem.y) / first.total_weight
-            found.append(moments_of_target(problem, problem.y - y_mean, means))
-        return cls(
-            sums.weighted_products(first, weight)[0], means, first.total_weight,
-            independent_rows(problems), center, *zip(*found, strict=True),
-        )  # fmt: skip
+    sizes: np.ndarray
+    shares: np.ndarray
+
+
+def sums_of(problems):
+    """Sums over rows in which a ridge is chosen, see `ridge_of_sums`."""
+    first = problems[0]
+    weight, means = first.weights, first.column_means
+    found = [moments_of_target(problem, residual_of(problem), means) for problem in problems]
+    matrix = sums.weighted_products(first, weight)[0]
+    rows = independent_rows(problems) - first.fit_intercept
+    return matrix, means, first.total_weight, rows, *zip(*found, strict=True)
+
+
+def residual_of(problem):
+    """The target, about its mean where there is an intercept."""
+    return problem.y - problem.fit_intercept * (problem.weights @ problem.y) / problem.total_weight
 
 
 def moments_of_target(problem, residual, means):
@@ -124,38 +139,96 @@ def moments_of_target(problem, residual, means):
     return weight @ np.square(residual), along
 
 
-def ridge_of_least_error(moments):
-    """Strength of least generalized cross-validation error."""
-    matrix = moments.matrix
+def ridge_of_sums(loss, matrix, means, total_weight, n_rows, wholes, alongs):
+    """Strength of least generalized cross-validation error, by eigenvalues of few columns.
+
+    ``matrix`` has the products of columns, centered about ``means`` where there is an intercept;
+    ``n_rows`` counts independent ones, less one for that; ``wholes`` are the sums of the squared
+    targets and ``alongs`` their products with columns, centered in the same way.
+    """
     variances = np.diagonal(matrix)
-    constant = np.square(CONSTANT * moments.means) * moments.total_weight
-    variances = variances[variances > constant]
+    variances = variances[variances > np.square(CONSTANT * means) * total_weight]
     if not variances.size:
         return 0.0
     sizes, axes = _eigenvalues(matrix)
-    least, most = LEAST * variances.min(), MOST * sizes.max()
+    targets = [Spectrum(sizes, np.square(axes.T @ along)) for along in alongs]
+    trace, least = Spectrum(sizes, sizes), LEAST * variances.min()
+    return _ridge_of_least_error(loss, least, n_rows, wholes, targets, trace)
+
+
+def ridge_of_products(problems):
+    """The same for many columns, by Lanczos quadrature (Golub and von Matt 1997).
+
+    The products of columns act on one combination of all targets, with random signs, and on one of
+    all rows, which has the trace. A strength of the sum form is one for any number of rows: of
+    large tables some have to do.
+    """
+    first, rng = problems[0], check.random_state(0)
+    if not first.active.size:
+        return 0.0
+    n_used = max(int(ENTRIES * first.n_rows / max(first.X.size, 1)), LEAST_ROWS)
+    rows = np.sort(rng.permutation(first.active)[:n_used])
+    problems = [problem.part(rows) for problem in problems]
+    first = problems[0]
+    weight, means, center = first.weights, first.column_means, first.fit_intercept
+    residuals = np.array([residual_of(problem) for problem in problems])
+    norms = np.sqrt(np.square(residuals) @ weight)
+    chosen = rng.choice([-1.0, 1.0], len(problems)) / np.where(norms > 0.0, norms, np.inf)
+    probe = rng.choice([-1.0, 1.0], first.n_rows) / np.sqrt(weight)
+    found = [moments_of_target(first, own, means) for own in (chosen @ residuals, probe)]
+
+    def product(V):
+        changed = weight[:, None] * first.scores(V, -center * (means @ V))
+        return first.gradient(changed) - center * np.multiply.outer(means, changed.sum(axis=0))
+
+    target, trace = _spectra(product, np.column_stack([along for _, along in found]))
+    if not trace.sizes.max() > 0.0:
+        return 0.0
+    n_rows = independent_rows(problems) - center
+    least = LEAST_SHARE * trace.sizes.max()
+    return _ridge_of_least_error(first.loss, least, n_rows, [found[0][0]], [target], trace)
+
+
+def _spectra(product, V):
+    """`Spectrum` of each column of V, by Lanczos steps side by side."""
+    norms, previous, steep = np.linalg.norm(V, axis=0), 0.0, 0.0
+    Q = V / np.where(norms > 0.0, norms, 1.0)
+    diagonals, beside = [], []
+    for _ in range(min(LANCZOS_STEPS, len(V))):
+        moved = product(Q) - steep * previous
+        diagonals.append(np.sum(moved * Q, axis=0))
+        moved -= diagonals[-1] * Q
+        steep = np.linalg.norm(moved, axis=0)
+        beside.append(steep)
+        previous, Q = Q, moved / np.where(steep > 0.0, steep, 1.0)
+    pairs = zip(np.transpose(diagonals), np.transpose(beside), norms)
+    found = [(*eigh_tridiagonal(own, off[:-1]), norm) for own, off, norm in pairs]
+    return [Spectrum(np.maximum(s, 0.0), np.square(norm * axes[0])) for s, axes, norm in found]
+
+
+def _ridge_of_least_error(loss, least, n_rows, wholes, targets, trace):
+    """Strength of least error over all `targets`; the shares of `trace` are those of freedom."""
+    most, least_error = MOST * trace.sizes.max(), LEAST_ERRORS[loss.task]
     strengths = np.geomspace(least, most, 1 + int(DENSITY * np.log10(most / least)))
-    shrunk = sizes / (sizes + strengths[:, None])
-    left = moments.n_rows - moments.center - shrunk.sum(axis=1)
-    allowed = left >= (1.0 - MOST_FREE) * moments.n_rows
+    left = n_rows - (trace.shares / (trace.sizes + strengths[:, None])).sum(axis=1)
+    allowed = left >= (1.0 - MOST_FREE) * n_rows
     allowed[-1] = True
     errors = np.zeros(strengths.size)
-    for whole, along in zip(moments.wholes, moments.alongs, strict=True):
+    for whole, (sizes, shares) in zip(wholes, targets, strict=True):
         if not whole > 0.0:
             continue
-        along = axes.T @ along
-        coef = along / (sizes + strengths[:, None])
-        error = whole - 2.0 * coef @ along + np.square(coef) @ sizes
-        errors += np.maximum(error / whole, ROUNDING)
-    exact = errors[0] <= 2.0 * ROUNDING * len(moments.wholes)
+        shrunk = 1.0 / (sizes + strengths[:, None])
+        error = whole - 2.0 * shrunk @ shares + np.square(shrunk) @ (sizes * shares)
+        errors += np.maximum(error / whole, least_error)
+    exact = errors[0] <= 2.0 * least_error * len(wholes)
     errors[~allowed] = np.inf
     errors[allowed] /= np.square(np.maximum(left[allowed], 1e-9))
     # Of equal ones the strongest.
     best = np.flatnonzero(errors <= (1.0 + EQUAL) * errors.min())[-1]
     if best == 0 and not exact:
         warn(
-            f"alpha='auto' takes {least / moments.total_weight:.3g}, the smallest candidate: "
-            f"columns of X depend on each other almost exactly; leave some out or set alpha"
+            f"'auto' takes the smallest candidate for the strength of the penalty, {least:.3g}: "
+            f"columns of X depend on each other almost exactly; leave some out, or set the strength"
         )
     return float(strengths[best])
 

@@ -3,6 +3,7 @@
 from contextlib import closing
 from copy import copy, deepcopy
 from dataclasses import KW_ONLY
+from functools import partial
 from numbers import Integral
 from types import SimpleNamespace
 
@@ -95,6 +96,7 @@ class AsagaModel(PathModel):
     l1_ratio: float = 0.0
     penalty: object = "elasticnet"
     solver: object = "auto"
+    standardize: check.auto_or(check.flag, "True or False") = "auto"
     max_iter: int = 100
     tol: float = 1e-4
     time_limit: float | None = None
@@ -182,8 +184,7 @@ class AsagaModel(PathModel):
                 starts=[_blank(problem) for problem in problems],  # with the memory of all rows
             )  # fmt: skip
         stream.rng = deepcopy(stream.rng)
-        if hasattr(self, "alpha_"):
-            stream.strength = self.alpha_ * total_weight
+        stream.strength = 1.0 / self.C_ if hasattr(self, "C_") else self.alpha_ * total_weight
         pairs = zip(problems, stream.starts, strict=True)
         stream.starts = [_visit(self, *pair, rows, adds, stream.rng) for pair in pairs]
         stream.weight = total_weight
@@ -204,8 +205,7 @@ class AsagaModel(PathModel):
         # No penalty is in the memory: it serves the next problem as it is.
         solved = self._solve(problems, warm, rng)
         warm = self._store(solved)
-        if hasattr(self, "alpha"):
-            self.alpha_ = value
+        setattr(self, f"{param_name(self)}_", value)
         return sum(outcome.n_iter for _, outcome in solved), self._missed(solved), warm
 
     def _make_grid(self, units, given, n_values, ratio):
@@ -239,25 +239,51 @@ class AsagaModel(PathModel):
                 f"collections of Dask are for solver='newton', 'newton_cg' (a ridge only) or "
                 f"'auto', got {self.solver!r}"
             )
-        if not strength or not penalty.separable or not has_strength(penalty):
+        if strength == 0.0 or not penalty.separable or not has_strength(penalty):
             raise ValueError(
                 "collections of Dask are for penalties of single coefficients: set "
                 "penalty='elasticnet' and a finite C (alpha > 0), or pass arrays"
             )
-        penalty = penalty.scaled(strength)
         return Plan(losses, penalty, self.fit_intercept, n_outputs)
 
-    def _problem(self, X, y, weight, loss, strength, n_outputs=None):
-        bound = resolve_penalty(self.penalty, self.l1_ratio).bind(X.shape[1])
-        return FiniteSum(
-            X, np.ascontiguousarray(y), loss, bound.scaled(strength),
-            weight=weight, fit_intercept=self.fit_intercept, n_outputs=n_outputs,
-        )  # fmt: skip
+    def _in_units(self, X, targets, weight, losses, is_auto, n_outputs=None):
+        """Problems with a penalty of strength 1 on columns in units, those of the first part."""
 
-    def _variants(self, X, targets, weight, losses, strength):
-        first = self._problem(X, targets[0], weight, losses[0], strength)
-        pairs = zip(targets[1:], losses[1:], strict=True)
-        return [first, *(first.variant(y=np.ascontiguousarray(y), loss=own) for y, own in pairs)]
+        def variants(X):
+            penalty = resolve_penalty(self.penalty, self.l1_ratio).bind(X.shape[1])
+            settings = {"fit_intercept": self.fit_intercept, "n_outputs": n_outputs}
+            ys = map(np.ascontiguousarray, targets)
+            first = FiniteSum(X, next(ys), losses[0], penalty, weight=weight, **settings)
+            return [first, *(first.variant(y=y, loss=own) for y, own in zip(ys, losses[1:]))]
+
+        if getattr(self, "_stream", None) is None:
+            standardizes = self.standardize
+            if isinstance(standardizes, str):
+                standardizes = is_auto and in_unlike_units(variants(X)[0])
+            zeros = np.zeros(len(targets))
+            self._units = Units.of(X, weight, zeros, self.fit_intercept, standardizes)
+            self.scale_ = self._units.scale
+        return variants(self._units.rows(X))
+
+    def _of_collection(self, found, plan, n_problems, is_auto, total_weight=None):
+        """The same of blocks, with their `Columns` where these were needed."""
+        rows, facts = found.rows(plan), found.facts(self.n_features_in_, total_weight)
+        standardizes = self.standardize
+        columns = Columns(rows, facts, plan) if is_auto or standardizes is True else None
+        if isinstance(standardizes, str):
+            standardizes = is_auto and columns.in_unlike_units
+        self._units = Units(None, None, np.zeros(n_problems))
+        if standardizes:
+            self._units = columns.units(n_problems)
+            plan = plan._replace(units=self._units)
+            rows = found.rows(plan)
+            columns = Columns(rows, facts, plan)
+        self.scale_ = self._units.scale
+        return problems_of(rows, facts, plan, n_problems), columns
+
+    def _stacked(self, points):
+        points = [self._units.back(coef, c, k) for k, (coef, c) in enumerate(points)]
+        return super()._stacked(points)
 
     def _starts(self, problems):
         starts = deepcopy(getattr(self, "_warm", None)) if self.warm_start else None
@@ -294,6 +320,11 @@ def _fitting(start, problem):
         start = start._replace(intercept=np.zeros(problem.shape[1:]))
     rows = (problem.n_rows, *problem.shape[1:])
     return start if np.shape(start.memory) == rows else start._replace(memory=None)
+
+
+def _check_C(value, name):
+    if not (isinstance(value, float) and np.isposinf(value)):  # infinity: no penalty
+        check.strength(value, name)
 
 
 class AsagaClassifier(LinearClassifier, AsagaModel):
@@ -423,27 +454,37 @@ class AsagaClassifier(LinearClassifier, AsagaModel):
 
     loss: object = "log_loss"
     _: KW_ONLY
-    C: float = 1.0
+    C: check.auto_or(_check_C) = "auto"
     multi_class: check.options("auto", "multinomial", "ovr") = "auto"
 
     def _make_problems(self, X, y, weight, total_weight=None):
         codes, weight = self._codes(y, weight, is_part=total_weight is not None)
-        loss, strength, n_outputs = self._form()
-        if n_outputs is not None:
-            codes = codes.astype(np.float32)  # exact for labels, half the memory
-            return [self._problem(X, codes, weight, loss, strength, n_outputs)]
-        targets = signs(codes, self.classes_.size)
-        return self._variants(X, targets, weight, [loss] * len(targets), strength)
+        loss, n_outputs, is_auto = self._form()
+        # Exact for labels, in half the memory.
+        targets = [codes.astype(np.float32)] if n_outputs else signs(codes, self.classes_.size)
+        losses = [loss] * len(targets)
+        units = self._in_units(X, targets, weight, losses, is_auto, n_outputs)
+        stream = getattr(self, "_stream", None)
+        if is_auto and stream is not None:
+            return self._at(units, 1.0 / stream.strength)
+        return self._at(units, self._suitable(units, lambda: automatic_strength(units)))
+
+    def _suitable(self, units, choose):
+        """C, where "auto" is what ``choose()`` finds for a ridge, and else 1."""
+        if not check.is_auto(self.C):
+            return float(self.C)
+        return 1.0 / choose() if units[0].penalty.is_ridge else 1.0
+
+    def _at(self, units, C):
+        self.C_ = C
+        return [unit.variant(penalty=unit.penalty.scaled(1.0 / C)) for unit in units]
 
     def _form(self):
-        """The loss, the strength of the penalty and the number of outputs of one problem."""
+        """The loss, the number of outputs of one problem, and whether C is to be chosen."""
         loss = resolve_loss(self.loss, "classification", smooth=True)
-        # Infinity is a number for this: no penalty.
-        infinite = isinstance(self.C, float) and np.isposinf(self.C)
-        strength = 0.0 if infinite else 1.0 / check.strength(self.C, "C")
         if self._is_multinomial(loss, self.classes_.size):
-            return MultinomialLogLoss(), strength, self.classes_.size
-        return loss, strength, None
+            return MultinomialLogLoss(), self.classes_.size, check.is_auto(self.C)
+        return loss, None, check.is_auto(self.C)
 
     def _problems_of_collection(self, X, y, sample_weight):
         found = Collected.of(self, X, y, sample_weight, is_numeric=False)
@@ -451,13 +492,15 @@ class AsagaClassifier(LinearClassifier, AsagaModel):
         self._refuse_few()
         self._refuse_empty(np.arange(found.classes.size), found.weights)
         weights = self._with_class_weight(self.classes_, found.weights)
-        loss, strength, n_outputs = self._form()
-        plan = self._plan([loss], strength, n_outputs)
+        loss, n_outputs, is_auto = self._form()
+        plan = self._plan([loss], 1.0 if is_auto else 1.0 / self.C, n_outputs)
         factors = None if self.class_weight is None else weights / found.weights
         plan = plan._replace(classes=self.classes_, factors=factors)
         n_problems = 1 if n_outputs or self.classes_.size == 2 else self.classes_.size
-        facts = found.facts(self.n_features_in_, float(weights.sum()))
-        return problems_of(found.rows(plan), facts, plan, n_problems)
+        total_weight = float(weights.sum())
+        units, columns = self._of_collection(found, plan, n_problems, is_auto, total_weight)
+        choose = partial(columns.strength, units, self.solver_) if is_auto else None
+        return self._at(units, self._suitable(units, choose))
 
     def _is_multinomial(self, loss, n_classes):
         if isinstance(loss, MultinomialLogLoss):
@@ -590,25 +633,15 @@ class AsagaRegressor(LinearRegressor, AsagaModel):
     loss: object = "squared_error"
     _: KW_ONLY
     alpha: check.auto_or(_check_alpha) = "auto"
-    standardize: check.auto_or(check.flag, "True or False") = "auto"
 
     def _make_problems(self, X, y, weight, total_weight=None):
         if total_weight is None:
             total_weight = X.shape[0] if weight is None else weight.sum()
         targets, _ = self._targets(y, weight)
         stream = getattr(self, "_stream", None)
-        if stream is None:  # else units are those of the first part
+        if stream is None:  # else that of the first part
             self._losses = self._losses_of(Units.centers_and_spreads(targets, weight)[1])
-            standardizes = self.standardize
-            if isinstance(standardizes, str):
-                standardizes = isinstance(self.alpha, str) and in_unlike_units(
-                    self._problem(X, targets[0], weight, self._losses[0], 1.0)
-                )
-            zeros = np.zeros(len(targets))
-            self._units = Units.of(X, weight, zeros, self.fit_intercept, standardizes)
-            self.scale_ = self._units.scale
-        X = self._units.rows(X)
-        units = self._variants(X, targets, weight, self._losses, 1.0)
+        units = self._in_units(X, targets, weight, self._losses, isinstance(self.alpha, str))
         if not isinstance(self.alpha, str):
             strength = float(self.alpha) * total_weight
         elif stream is not None:  # parts of a table keep the strength of the first
@@ -628,26 +661,9 @@ class AsagaRegressor(LinearRegressor, AsagaModel):
 
     def _problems_of_collection(self, X, y, sample_weight):
         found = Collected.of(self, X, y, sample_weight, is_numeric=True)
-        self._one_target = not found.y_shape
-        n_targets = 1 if self._one_target else found.y_shape[0]
-        losses, facts = self._losses_of(found.spreads), found.facts(self.n_features_in_)
-        plan = self._plan(losses, 1.0)
-        rows = found.rows(plan)
-        is_auto, standardizes = isinstance(self.alpha, str), self.standardize
-        columns = Columns(rows, facts, plan) if is_auto or standardizes is True else None
-        if isinstance(standardizes, str):
-            standardizes = is_auto and columns.in_unlike_units
-        self._units = Units(None, None, np.zeros(n_targets))
-        if standardizes:
-            self._units = columns.units(n_targets)
-            plan = plan._replace(units=self._units)
-            rows = found.rows(plan)
-            columns = Columns(rows, facts, plan)
-        self.scale_ = self._units.scale
-        units, total = problems_of(rows, facts, plan, n_targets), facts.total_weight
+        self._one_target, total = not found.y_shape, found.total_weight
+        n_targets, is_auto = (*found.y_shape, 1)[0], isinstance(self.alpha, str)
+        plan = self._plan(self._losses_of(found.spreads), 1.0)
+        units, columns = self._of_collection(found, plan, n_targets, is_auto)
         strength = columns.strength(units, self.solver_) if is_auto else float(self.alpha) * total
         return self._at(units, strength, total)
-
-    def _stacked(self, points):
-        points = [self._units.back(coef, c, k) for k, (coef, c) in enumerate(points)]
-        return super()._stacked(points)

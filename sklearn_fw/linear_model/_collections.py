@@ -8,19 +8,21 @@ import scipy.sparse as sp
 
 from .._core import check
 from .._core.blocks import Block, delayed_blocks, note_columns
+from ..losses import LogLoss
 from ..optim import ROWS, Facts, FiniteSum, PartedSum, PartSums, check_rows, make_parts
 from ._alpha import (
     ALPHA,
     DENSE,
     FOLDS,
     SPARSE,
-    Moments,
     fold_numbers,
     independent_rows,
     moments_of_target,
     of_entries,
     of_loss,
-    ridge_of_least_error,
+    one_against_rest,
+    ridge_of_products,
+    ridge_of_sums,
     row_keys,
     strength_along,
     unlike,
@@ -130,7 +132,7 @@ class PartRows:
 
     def targets(self):
         weight = self.problems[0].weights
-        return np.array([weight @ problem.y for problem in self.problems])
+        return np.array([weight @ problem.y for problem in one_against_rest(self.problems)])
 
     def held(self, is_out):
         """The rows that are held out, or all others, as weights for the same table."""
@@ -147,12 +149,16 @@ class PartRows:
         return self._held[is_out]
 
     def moments(self, means, y_means):
-        rows = independent_rows(self.problems)
         pairs = [
             moments_of_target(problem, problem.y - y_mean, means)
-            for problem, y_mean in zip(self.problems, y_means, strict=True)
+            for problem, y_mean in zip(one_against_rest(self.problems), y_means, strict=True)
         ]
+        rows = independent_rows(self.problems)
         return rows, *map(np.array, zip(*pairs, strict=True))
+
+    def ridge(self):
+        """Number of rows, and the ridge that suits them."""
+        return self.problems[0].active.size, ridge_of_products(one_against_rest(self.problems))
 
 
 class Columns:
@@ -186,7 +192,8 @@ class Columns:
         """Of the penalty, which is 1 in ``units``; copies are found within blocks only."""
         plan, default = self.plan, ALPHA * self.facts.total_weight
         if plan.penalty.is_ridge:
-            return of_loss(plan.losses[0], plan.penalty, self._of_least_squares()) or default
+            loss = LogLoss() if plan.n_outputs else plan.losses[0]
+            return of_loss(loss, plan.penalty, self._of_least_squares(loss)) or default
         sides = [self.rows.chosen("held", is_out) for is_out in (False, True)]
         facts = [self.facts._replace(total_weight=side.sum("weight")) for side in sides]
         if not all(own.total_weight > 0.0 for own in facts):
@@ -199,15 +206,17 @@ class Columns:
         found = [strength_along(split[:1], [split], scales, solver) for split in splits]
         return np.array([strength or default for strength in found])
 
-    def _of_least_squares(self):
-        if not self.few:
-            return float(self.variances.sum())
+    def _of_least_squares(self, loss):
+        if not self.few:  # the mean of logarithms of those of blocks
+            sizes, ridges = np.transpose(self.rows.each("ridge"))
+            used = ridges > 0.0
+            logs = np.log(ridges[used])
+            return float(np.exp(np.average(logs, weights=sizes[used]))) if used.any() else 0.0
         total = self.facts.total_weight
         y_means = self.rows.sum("targets") / total * self.center
         n_rows, wholes, alongs = self.rows.sum("moments", self.means, y_means)
-        return ridge_of_least_error(
-            Moments(self.matrix, self.means, total, n_rows, self.center, wholes, alongs)
-        )
+        n_rows -= self.center
+        return ridge_of_sums(loss, self.matrix, self.means, total, n_rows, wholes, alongs)
 
 
 class Collected(NamedTuple):

@@ -73,9 +73,9 @@ class Units(NamedTuple):
 
     def back(self, coef, intercept, k):
         if self.scale is not None:
-            coef = coef / self.scale
+            coef = (coef.T / self.scale).T
         if self.center is not None:
-            intercept = intercept - coef @ self.center
+            intercept = intercept - self.center @ coef
         return coef, intercept + self.y_center[k]
 
 

@@ -71,7 +71,7 @@ def test_probabilities_are_those_of_the_optimum(load, scaled):
     X = StandardScaler().fit_transform(X) if scaled else X
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        model = AsagaClassifier().fit(X, y)
+        model = AsagaClassifier(C=1.0).fit(X, y)
     assert model.converged_
     best = LogisticRegression(solver="newton-cholesky", tol=1e-12, max_iter=1000).fit(X, y)
     np.testing.assert_allclose(model.predict_proba(X), best.predict_proba(X), rtol=0, atol=0.01)

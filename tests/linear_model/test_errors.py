@@ -135,7 +135,7 @@ def test_features_that_are_too_large(form, value):
 def test_large_features_are_named_in_the_advice():
     X, y, _ = data()
     with pytest.warns(match="duality gap .* scale the features"):
-        AsagaClassifier(solver="asaga", random_state=0).fit(1e30 * X, y)
+        AsagaClassifier(C=1.0, solver="asaga", random_state=0).fit(1e30 * X, y)
 
 
 def test_targets_that_are_too_large():

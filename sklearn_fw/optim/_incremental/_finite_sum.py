@@ -171,7 +171,7 @@ class FiniteSum:
     def scores(self, coef, intercept, center=None):
         """Scores of all rows, from those of rows about a center if there is one."""
         if not coef.any():
-            scores = np.zeros((self.n_rows, *self.shape[1:]))
+            scores = np.zeros((self.n_rows, *coef.shape[1:]))
         elif center is not None:
             parts = self._parts(max(64, BYTES // (8 * self.n_columns)))
             scores = np.concatenate([(self.X[part] - center) @ coef for part in parts])
