@@ -126,10 +126,10 @@ def _on_cluster(n_workers, memory_limit, measure, args):
 def fit_rows(client, name, options, is_compared):
     """{tolerance: medians} of fits on a cluster, and of fits in this process on the same rows."""
     X, y, _ = table(client, name, options.quick)
-    quietly(AsagaClassifier(fit_intercept=False, max_iter=1).fit, X, y)  # compiles or reads
+    quietly(AsagaClassifier(C=1.0, fit_intercept=False, max_iter=1).fit, X, y)  # compiles or reads
     measured = {}
     for tol in TOLERANCES:
-        model = AsagaClassifier(fit_intercept=False, tol=tol, max_iter=1000)
+        model = AsagaClassifier(C=1.0, fit_intercept=False, tol=tol, max_iter=1000)
         runs = []
         for _ in range(options.repeat):
             start = client.cpu()
@@ -150,7 +150,7 @@ def fit_alone(X, y, tol, other, options):
     """Seconds of solvers in one process, and how much better than another model the last one is."""
     found = {}
     for solver in ("newton_cg", "auto"):
-        alone = AsagaClassifier(fit_intercept=False, tol=tol, solver=solver, max_iter=1000)
+        alone = AsagaClassifier(C=1.0, fit_intercept=False, tol=tol, solver=solver, max_iter=1000)
         alone.fit(X, y)
         found[solver] = timed(lambda: alone.fit(X, y), options.repeat)[1]  # noqa: B023
     return found | {"accuracy gain": alone.score(X, y) - other.score(X, y)}
@@ -203,10 +203,10 @@ def fit_many_rows(client, quick):
     X, y = client.persist(generated(quick, MANY_ROWS, MANY_BLOCKS))
     distributed.wait([X, y])
     sizes = dask.compute(*(dask.delayed(n_bytes)(block) for block in X.to_delayed().ravel()))
-    quietly(AsagaClassifier(fit_intercept=False, max_iter=1).fit, X, y)
+    quietly(AsagaClassifier(C=1.0, fit_intercept=False, max_iter=1).fit, X, y)
     for tol in TOLERANCES:
         start, wall = client.cpu(), time.perf_counter()
-        model = AsagaClassifier(fit_intercept=False, tol=tol, max_iter=1000).fit(X, y)
+        model = AsagaClassifier(C=1.0, fit_intercept=False, tol=tol, max_iter=1000).fit(X, y)
         yield {
             "tol": tol, "cpu": client.cpu() - start, "wall": time.perf_counter() - wall,
             "rounds": int(model.history_["n_rounds"][-1]), "GB": sum(sizes) / 1e9,
@@ -266,11 +266,11 @@ def fit_peers(client, name, options):
     local, labels = X.compute(), y.compute()
     local = local.toarray() if hasattr(local, "toarray") else local
     objective = make_objective("l2", len(labels))
-    reference = AsagaClassifier(fit_intercept=False, tol=1e-10)
+    reference = AsagaClassifier(C=1.0, fit_intercept=False, tol=1e-10)
     best = objective.value(local, labels, reference.fit(local, labels).coef_.ravel())
     X = X.map_blocks(lambda block: block.toarray() if hasattr(block, "toarray") else block)
     X = client.persist(X)
-    quietly(AsagaClassifier(fit_intercept=False, max_iter=1).fit, X, y)  # compiles or reads
+    quietly(AsagaClassifier(C=1.0, fit_intercept=False, max_iter=1).fit, X, y)  # compiles or reads
     measured = {}
     for peer in PEERS:
         if name != "a9a" and peer[0] == "dask-ml" and peer[-1] > FEW_ITERATIONS:
@@ -291,7 +291,7 @@ def fit_peer(peer, X, y, alpha):
 
     kind, *settings = peer
     if kind == "AsagaClassifier":
-        return AsagaClassifier(fit_intercept=False, tol=settings[0]).fit(X, y)
+        return AsagaClassifier(C=1.0, fit_intercept=False, tol=settings[0]).fit(X, y)
     if kind == "SGDClassifier":
         from sklearn.linear_model import SGDClassifier
 
@@ -481,7 +481,7 @@ class KillLater(logging.Handler):
 def fit_killed(client, kill, quick):
     logger = logging.getLogger("sklearn_fw")
     X, y = generated(quick)
-    model = AsagaClassifier(fit_intercept=False, C=1e6 / X.shape[0], tol=1e-8, verbose=1)
+    model = AsagaClassifier(C=1e6 / X.shape[0], fit_intercept=False, tol=1e-8, verbose=1)
     handler = KillLater(next(iter(client.run(os.getpid).values())), 5 if kill else -1)
     logger.addHandler(handler)
     start = time.perf_counter()
