@@ -10,8 +10,7 @@ from sklearn_fw import AsagaClassifier, AsagaRegressor
 
 ABOUT = """
 ``AsagaClassifier(C=1.0)`` is compared with ``LogisticRegression()``, which minimizes the same
-function.
-``AsagaRegressor`` is compared with ``Ridge()``, ``ElasticNet()`` and ``Lasso()`` at their default
+function, and ``AsagaRegressor`` with ``Ridge()``, ``ElasticNet()`` and ``Lasso()`` at their default
 penalties. All other settings are defaults, and the fits use whole tables. Times are CPU seconds on
 one thread after compilation: medians of three to fifteen alternating fits. ``ratio`` is the time of
 this package over that of scikit-learn.

@@ -30,6 +30,9 @@ MOST_FREE = 0.9
 EQUAL, LEAST_ERRORS = 1e-6, {"regression": 1e-14, "classification": 1e-2}
 # Held-out losses below this share of that of zero coefficients are as good as zero.
 EXACT = 1e-8
+# Mean second derivative of a loss of labels at the optimum, over the largest: by mean and worst log
+# loss of new rows over 21 sets.
+BENT = 0.4
 # Entries that are read at a time: no copy of X.
 PART = 1 << 13
 # Largest ratio of column scales for which eigenvalues need no care.
@@ -88,7 +91,8 @@ def one_against_rest(problems):
 
 def of_loss(loss, penalty, strength):
     """Strength for a loss, from that for the squared loss and a sum of squares."""
-    return loss.smoothness / penalty.l2 * strength
+    curvature = loss.smoothness * (BENT if loss.task == "classification" else 1.0)
+    return curvature / penalty.l2 * strength
 
 
 def in_unlike_units(problem):

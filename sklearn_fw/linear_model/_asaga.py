@@ -334,16 +334,18 @@ class AsagaClassifier(LinearClassifier, AsagaModel):
 
         C sum_i s_i loss(y_i, <w, x_i> + c) + l1_ratio |w|_1 + (1 - l1_ratio) / 2 |w|^2
 
-    which for the default loss is the objective of scikit-learn's LogisticRegression.
+    which for the default loss is the objective of scikit-learn's LogisticRegression; its default is
+    ``C=1.0``.
 
     Parameters
     ----------
     loss : str or Loss, default="log_loss"
         "log_loss", "multinomial", "squared_hinge" (the loss of LinearSVC), "smooth_hinge",
         "modified_huber", or an object of `sklearn_fw.losses`, maybe your own.
-    C : float, default=1.0
+    C : float or "auto", default="auto"
         Inverse strength of the penalty; the papers' ``alpha`` is ``1 / (C sum_i s_i)``. Infinity
-        means no penalty.
+        means no penalty. For a ridge "auto" minimizes the generalized cross-validation error of the
+        squared loss, with targets of -1 and 1 for the labels; it is 1 for other penalties.
     l1_ratio : float, default=0.0
         Fraction of the l1 norm in the elastic net, in [0, 1].
     penalty : "elasticnet", None or Penalty, default="elasticnet"
@@ -358,6 +360,10 @@ class AsagaClassifier(LinearClassifier, AsagaModel):
         "newton_cg" for a ridge on them, else "asaga". Also "sparse_saga" ("asaga" on one thread),
         "saga", "lagged_saga", "sag", "svrg", or an object of `sklearn_fw.optim`, whose settings are
         grid keys ``solver__step_size``.
+    standardize : bool or "auto", default="auto"
+        Whether the penalty is one of coefficients for columns that are divided by their standard
+        deviation (sparse ones by their root mean square), in X or its first part. "auto" does this
+        for a ridge, ``C="auto"`` and dense X where these deviations differ by more than 1,000.
     fit_intercept : bool, default=True
         Whether to fit an intercept c, which is not penalized.
     class_weight : dict, "balanced" or None, default=None
@@ -387,6 +393,10 @@ class AsagaClassifier(LinearClassifier, AsagaModel):
         Intercepts.
     classes_ : ndarray of shape (n_classes,)
         Labels.
+    C_ : float
+        Inverse strength that was used, for columns divided by ``scale_``.
+    scale_ : ndarray of shape (n_features,) or None
+        Divisors of the columns; None where they were not scaled.
     n_features_in_, feature_names_in_ : int, ndarray of shape (n_features,)
         Number of columns of X, and their names where all are strings.
     solver_, solver_reason_ : solver object, str
@@ -546,10 +556,10 @@ class AsagaRegressor(LinearRegressor, AsagaModel):
         of a target from its median.
     alpha : float or "auto", default="auto"
         Weight of the penalty, not negative. For a ridge "auto" minimizes the generalized
-        cross-validation error of the squared loss [1]_, or is the sum of the variances of the
-        columns divided by n where these are too many for "newton". For other penalties it minimizes
-        the held-out loss of five folds along a path, of one from a million entries of X on, for
-        each target. Copied rows count as one row and stay in one fold.
+        cross-validation error of the squared loss [1]_, by eigenvalues, or by Lanczos quadrature
+        [2]_ on some of the rows where columns are too many for "newton". For other penalties it
+        minimizes the held-out loss of five folds along a path, of one from a million entries of X
+        on, for each target. Copied rows count as one row and stay in one fold.
     l1_ratio : float, default=0.0
         Fraction of the l1 norm in the elastic net, in [0, 1].
     penalty : "elasticnet", None or Penalty, default="elasticnet"
@@ -557,9 +567,7 @@ class AsagaRegressor(LinearRegressor, AsagaModel):
     solver : str or solver object, default="auto"
         As `AsagaClassifier`.
     standardize : bool or "auto", default="auto"
-        Whether the penalty is one of coefficients for columns that are divided by their standard
-        deviation (sparse ones by their root mean square), in X or its first part. "auto" does this
-        for a ridge, ``alpha="auto"`` and dense X where these deviations differ by more than 1,000.
+        As `AsagaClassifier`, for ``alpha="auto"``.
     fit_intercept : bool, default=True
         Whether to fit an intercept c, which is not penalized.
     max_iter : int, default=100
@@ -619,6 +627,8 @@ class AsagaRegressor(LinearRegressor, AsagaModel):
     ----------
     .. [1] G. H. Golub, M. Heath, G. Wahba, "Generalized cross-validation as a method for choosing a
        good ridge parameter", Technometrics 21, 1979.
+    .. [2] G. H. Golub, U. von Matt, "Generalized cross-validation for large-scale problems",
+       Journal of Computational and Graphical Statistics 6, 1997.
 
     Examples
     --------

@@ -10,6 +10,8 @@ from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits, load_iris, load_wine
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import Lasso, LogisticRegression
+from sklearn.metrics import log_loss
+from sklearn.model_selection import train_test_split
 from sklearn.preprocessing import StandardScaler
 
 from _linear_references import minimize_linear
@@ -412,6 +414,78 @@ def test_automatic_alpha_of_degenerate_tables():
     y = 1e6 * (X[:, 1] - X[:, 0]) + 0.01 * np.cos(77 * one)
     with pytest.warns(UserWarning, match="columns of X depend on each other almost exactly"):
         AsagaRegressor(tol=1e-2).fit(X, y)
+
+
+def words(n, d, rng):
+    """Rare and frequent words, and a number that depends on them."""
+    X = (rng.random((n, d)) < 0.5 / np.sqrt(np.arange(1.0, d + 1.0))).astype(float)
+    return X, X @ rng.standard_normal(d) + rng.logistic(size=n)
+
+
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
+@pytest.mark.parametrize("fit_intercept", [True, False])
+def test_automatic_alpha_of_many_columns_estimates_the_generalised_error(rng, form, fit_intercept):
+    X, y = words(300, 1100, rng)
+    chosen = AsagaRegressor(fit_intercept=fit_intercept, standardize=False).fit(form(X), y).alpha_
+    Z, t = X - fit_intercept * X.mean(axis=0), y - fit_intercept * y.mean()
+    left, sizes, _ = np.linalg.svd(Z, full_matrices=False)
+    parts = np.square(left.T @ t)
+
+    def error(alpha):
+        rest = len(y) * alpha / (sizes**2 + len(y) * alpha)
+        squares = t @ t - parts.sum() + np.square(rest) @ parts
+        return squares / (len(y) - fit_intercept - np.sum(1.0 - rest)) ** 2
+
+    best = min(error(alpha) for alpha in np.geomspace(1e-4, 1e4, 200))
+    assert error(chosen) < 1.03 * best
+
+
+def labeled_words():
+    X, scores = words(800, 700, np.random.default_rng(0))
+    return sp.csr_array(X), np.digitize(scores, [-3.0, 3.0])
+
+
+CLASSES = {
+    "cancer": load_breast_cancer(return_X_y=True), "wine": load_wine(return_X_y=True),
+    "digits": load_digits(return_X_y=True), "words": labeled_words(),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("multi_class", ["auto", "ovr"])
+@pytest.mark.parametrize("data", CLASSES)
+def test_automatic_C_is_near_the_best_of_a_grid(data, multi_class):
+    X, y = CLASSES[data]
+    part, rest = train_test_split(np.arange(len(y)), random_state=0, stratify=y)
+    model = AsagaClassifier(multi_class=multi_class).fit(X[part], y[part])
+    assert (model.scale_ is not None) == (data in ("cancer", "wine"))
+    loss = log_loss(y[rest], model.predict_proba(X[rest]))
+    grid = [model.C_ * factor for factor in (1e-3, 1e-2, 0.1, 10.0, 100.0, 1e3)]
+    others = [
+        clone(model).set_params(C=C, standardize=model.scale_ is not None).fit(X[part], y[part])
+        for C in grid
+    ]
+    losses = [log_loss(y[rest], other.predict_proba(X[rest])) for other in others]
+    assert loss < min(losses) + 0.06
+
+
+def test_automatic_C_does_not_depend_on_units(rng):
+    X, y = load_wine(return_X_y=True)
+    model, units = AsagaClassifier().fit(X, y), 10.0 ** rng.uniform(-6, 6, X.shape[1])
+    other = AsagaClassifier().fit(X * units + 10.0 * units, y)
+    assert pytest.approx(model.C_, rel=1e-6) == other.C_
+    found = other.predict_proba(X * units + 10.0 * units)
+    np.testing.assert_allclose(found, model.predict_proba(X), atol=1e-4)
+    assert AsagaClassifier(C=2.0).fit(X, y).C_ == 2.0
+    assert AsagaClassifier(l1_ratio=0.5).fit(X, y).C_ == 1.0
+    part = AsagaClassifier().partial_fit(X[::2], y[::2], classes=np.unique(y))
+    assert part.C_ == part.partial_fit(X[1::2], y[1::2]).C_
+
+
+def test_a_column_that_tells_the_label_needs_a_penalty(rng):
+    X, y = load_iris(return_X_y=True)
+    model = AsagaClassifier().fit(np.column_stack([X, y == 0]), y == 0)
+    assert model.converged_
+    assert model.C_ < 1e3
 
 
 # ---- types ---------------------------------------------------------------------------------------
