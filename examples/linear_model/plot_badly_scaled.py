@@ -48,13 +48,13 @@ X = units * (Z + rng.uniform(-3, 3, d))
 
 warnings.simplefilter("ignore", ConvergenceWarning)
 fits = {
-    "AsagaClassifier()": (AsagaClassifier(random_state=0), 7),
+    "AsagaClassifier(C=1)": (AsagaClassifier(C=1.0, random_state=0), 7),
     'Asaga(conditioning="diagonal")': (
-        AsagaClassifier(solver=Asaga(conditioning="diagonal"), random_state=0),
+        AsagaClassifier(C=1.0, solver=Asaga(conditioning="diagonal"), random_state=0),
         60,
     ),
     "Asaga(conditioning=None)": (
-        AsagaClassifier(solver=Asaga(conditioning=None), random_state=0),
+        AsagaClassifier(C=1.0, solver=Asaga(conditioning=None), random_state=0),
         500,
     ),
     'LogisticRegression("saga")': (LogisticRegression(solver="saga", random_state=0), 500),
@@ -69,8 +69,8 @@ def objective(model):
     return np.logaddexp(0.0, -y * scores).mean() + model.coef_[0] @ model.coef_[0] / (2 * n)
 
 
-AsagaClassifier(solver="asaga", tol=0, max_iter=10).fit(X, y)  # compiles
-best = AsagaClassifier(tol=1e-13).fit(X, y)
+AsagaClassifier(C=1.0, solver="asaga", tol=0, max_iter=10).fit(X, y)  # compiles
+best = AsagaClassifier(C=1.0, tol=1e-13).fit(X, y)
 print(f"optimum {objective(best):.6f}, certified up to {best.dual_gap_:.0e}, {best.solver_}:")
 print(best.solver_reason_)
 for tol in (1e-2, 1e-3):
