@@ -22,7 +22,7 @@ from ._path import has_strength, zero_strength
 DENSITY, LEAST, MOST = 4, 1e-10, 1e3
 # For many columns: the same share of the largest eigenvalue, Lanczos steps, entries of X that have
 # to do, and rows at least.
-LEAST_SHARE, LANCZOS_STEPS, ENTRIES, LEAST_ROWS = 1e-8, 50, 2e6, 500
+LEAST_SHARE, LANCZOS_STEPS, ENTRIES, LEAST_ROWS = 1e-8, 40, 2e5, 500
 # Degrees of freedom may take at most this share of the rows: beyond it the criterion is noise.
 MOST_FREE = 0.9
 # Errors that differ by less are equal; shares of the variance below these are rounding of numbers,

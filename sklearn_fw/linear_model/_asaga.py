@@ -440,9 +440,10 @@ class AsagaClassifier(LinearClassifier, AsagaModel):
 
     `fit` takes collections of Dask, too (arrays of dense or CSR blocks, data frames), for penalties
     of single coefficients: "newton_cg" for a ridge and "newton" for others, of any number of
-    outputs, by sums over blocks, which stay with the workers. ``history_`` has the columns
-    "n_rounds", "n_bytes" and "part_time", the seconds of the slowest blocks. Predictions for a
-    collection are Dask arrays.
+    outputs, by sums over blocks, which stay with the workers. Where columns are too many for
+    "newton", ``C="auto"`` is a mean over blocks. ``history_`` has the columns "n_rounds", "n_bytes"
+    and "part_time", the seconds of the slowest blocks. Predictions for a collection are Dask
+    arrays.
 
     References
     ----------

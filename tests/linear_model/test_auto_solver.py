@@ -193,7 +193,7 @@ def test_rows_that_share_columns_are_not_for_single_steps(rng, shared, filled):
     X -= 0.5 * (X != 0)
     X[:, 0] = 50.0 * shared
     X = sp.csr_array(X)
-    model = AsagaClassifier(random_state=0).fit(X, y)
+    model = AsagaClassifier(C=1.0, random_state=0).fit(X, y)
     assert type(model.solver_).__name__ == ("NewtonCG" if shared else "Sdca")
     high = sp.csr_array(sp.random(1500, 600, 0.01, random_state=0))
     assert isinstance(AsagaClassifier().fit(high, rng.integers(0, 2, 1500)).solver_, NewtonCG)
