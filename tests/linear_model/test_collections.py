@@ -95,7 +95,6 @@ FITS = {
     "targets": (several_targets, AsagaRegressor(Huber(), alpha=0.1), {}),
     "alpha": (several_targets, AsagaRegressor(), {}),
     "alpha and units": (unlike_units, AsagaRegressor(), {}),
-    "alpha of many columns": (wide, AsagaRegressor(), {}),
     "elastic net, weights": (
         cancer, AsagaClassifier(l1_ratio=0.5, class_weight="balanced"), {"sample_weight": WEIGHTS},
     ),
@@ -133,8 +132,9 @@ def compare(arrays, name):
         rtol = 1e-4
     np.testing.assert_allclose(found.coef_, alone.coef_, rtol=rtol, atol=rtol)
     np.testing.assert_allclose(found.intercept_, alone.intercept_, rtol=rtol, atol=rtol)
-    if hasattr(alone, "alpha_"):
-        assert found.alpha_ == pytest.approx(alone.alpha_)
+    for strength in ("alpha_", "C_"):
+        if hasattr(alone, strength):
+            assert getattr(found, strength) == pytest.approx(getattr(alone, strength))
     assert found.converged_
     assert found.coef_.dtype == X.dtype
     assert found.dual_gap_ <= 1e-10 * np.max(found.objective_)
@@ -150,6 +150,17 @@ def compare(arrays, name):
 @pytest.mark.parametrize("name", FITS)
 def test_blocks_give_the_fit_of_the_whole_table(arrays, name):
     compare(arrays, name)
+
+
+def test_strengths_for_many_columns_are_a_mean_over_blocks(arrays):
+    X, y = wide()
+    collections = blocks(arrays, X), blocks(arrays, y)
+    ratio = AsagaRegressor().fit(*collections).alpha_ / AsagaRegressor().fit(X, y).alpha_
+    assert 0.3 < ratio < 3.0
+    y = y > 0.0
+    collections = blocks(arrays, X), blocks(arrays, y)
+    ratio = AsagaClassifier().fit(*collections).C_ / AsagaClassifier().fit(X, y).C_
+    assert 0.3 < ratio < 3.0
 
 
 @pytest.mark.parametrize("unit", [1e-3, 1e4])
