@@ -184,7 +184,8 @@ class AsagaModel(PathModel):
                 starts=[_blank(problem) for problem in problems],  # with the memory of all rows
             )  # fmt: skip
         stream.rng = deepcopy(stream.rng)
-        stream.strength = 1.0 / self.C_ if hasattr(self, "C_") else self.alpha_ * total_weight
+        if hasattr(self, "alpha_"):
+            stream.strength = self.alpha_ * total_weight
         pairs = zip(problems, stream.starts, strict=True)
         stream.starts = [_visit(self, *pair, rows, adds, stream.rng) for pair in pairs]
         stream.weight = total_weight
@@ -345,7 +346,8 @@ class AsagaClassifier(LinearClassifier, AsagaModel):
     C : float or "auto", default="auto"
         Inverse strength of the penalty; the papers' ``alpha`` is ``1 / (C sum_i s_i)``. Infinity
         means no penalty. For a ridge "auto" minimizes the generalized cross-validation error of the
-        squared loss, with targets of -1 and 1 for the labels; it is 1 for other penalties.
+        squared loss, with targets of -1 and 1 for the labels; it is 1 for other penalties and in
+        `partial_fit`.
     l1_ratio : float, default=0.0
         Fraction of the l1 norm in the elastic net, in [0, 1].
     penalty : "elasticnet", None or Penalty, default="elasticnet"
@@ -470,32 +472,27 @@ class AsagaClassifier(LinearClassifier, AsagaModel):
 
     def _make_problems(self, X, y, weight, total_weight=None):
         codes, weight = self._codes(y, weight, is_part=total_weight is not None)
-        loss, n_outputs, is_auto = self._form()
+        loss, n_outputs = self._form()
+        is_auto = check.is_auto(self.C) and total_weight is None  # parts may lack classes
         # Exact for labels, in half the memory.
         targets = [codes.astype(np.float32)] if n_outputs else signs(codes, self.classes_.size)
         losses = [loss] * len(targets)
         units = self._in_units(X, targets, weight, losses, is_auto, n_outputs)
-        stream = getattr(self, "_stream", None)
-        if is_auto and stream is not None:
-            return self._at(units, 1.0 / stream.strength)
-        return self._at(units, self._suitable(units, lambda: automatic_strength(units)))
+        return self._at_C(units, partial(automatic_strength, units) if is_auto else None)
 
-    def _suitable(self, units, choose):
-        """C, where "auto" is what ``choose()`` finds for a ridge, and else 1."""
-        if not check.is_auto(self.C):
-            return float(self.C)
-        return 1.0 / choose() if units[0].penalty.is_ridge else 1.0
-
-    def _at(self, units, C):
-        self.C_ = C
-        return [unit.variant(penalty=unit.penalty.scaled(1.0 / C)) for unit in units]
+    def _at_C(self, units, choose):
+        """The problems with C, where "auto" is what ``choose()`` finds for a ridge, and else 1."""
+        self.C_ = 1.0 if check.is_auto(self.C) else float(self.C)
+        if choose is not None and units[0].penalty.is_ridge:
+            self.C_ = 1.0 / choose()
+        return [unit.variant(penalty=unit.penalty.scaled(1.0 / self.C_)) for unit in units]
 
     def _form(self):
-        """The loss, the number of outputs of one problem, and whether C is to be chosen."""
+        """The loss, and the number of outputs of one problem."""
         loss = resolve_loss(self.loss, "classification", smooth=True)
         if self._is_multinomial(loss, self.classes_.size):
-            return MultinomialLogLoss(), self.classes_.size, check.is_auto(self.C)
-        return loss, None, check.is_auto(self.C)
+            return MultinomialLogLoss(), self.classes_.size
+        return loss, None
 
     def _problems_of_collection(self, X, y, sample_weight):
         found = Collected.of(self, X, y, sample_weight, is_numeric=False)
@@ -503,15 +500,16 @@ class AsagaClassifier(LinearClassifier, AsagaModel):
         self._refuse_few()
         self._refuse_empty(np.arange(found.classes.size), found.weights)
         weights = self._with_class_weight(self.classes_, found.weights)
-        loss, n_outputs, is_auto = self._form()
+        (loss, n_outputs), is_auto = self._form(), check.is_auto(self.C)
         plan = self._plan([loss], 1.0 if is_auto else 1.0 / self.C, n_outputs)
         factors = None if self.class_weight is None else weights / found.weights
         plan = plan._replace(classes=self.classes_, factors=factors)
         n_problems = 1 if n_outputs or self.classes_.size == 2 else self.classes_.size
         total_weight = float(weights.sum())
         units, columns = self._of_collection(found, plan, n_problems, is_auto, total_weight)
-        choose = partial(columns.strength, units, self.solver_) if is_auto else None
-        return self._at(units, self._suitable(units, choose))
+        return self._at_C(
+            units, partial(columns.strength, units, self.solver_) if is_auto else None
+        )
 
     def _is_multinomial(self, loss, n_classes):
         if isinstance(loss, MultinomialLogLoss):

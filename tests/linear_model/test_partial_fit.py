@@ -80,10 +80,10 @@ def test_refit_on_other_data():
 # ---- parts ---------------------------------------------------------------------------------------
 
 KINDS = {
-    "two": lambda: AsagaClassifier(random_state=0),
-    "three": lambda: AsagaClassifier(random_state=0),
+    "two": lambda: AsagaClassifier(C=1.0, random_state=0),
+    "three": lambda: AsagaClassifier(C=1.0, random_state=0),
     "rest": lambda: AsagaClassifier("squared_hinge", C=0.3, l1_ratio=0.3, random_state=0),
-    "weights": lambda: AsagaClassifier(class_weight={"a": 2.0}, random_state=0),
+    "weights": lambda: AsagaClassifier(C=1.0, class_weight={"a": 2.0}, random_state=0),
     "groups": lambda: AsagaClassifier(penalty=GroupLasso([[0, 1], [2, 3]]), random_state=0),
     "number": lambda: AsagaRegressor(alpha=0.1, l1_ratio=0.5, random_state=0),
     "threads": lambda: AsagaRegressor(alpha=0.1, n_jobs=2, random_state=0),
@@ -146,7 +146,7 @@ def test_classes_that_come_later(loss):
     for _ in range(60):
         model.partial_fit(X[others], y[others], rows=others)
         model.partial_fit(X[first], y[first], classes=np.array(["a", "b", "c"]), rows=first)
-    whole = AsagaClassifier(loss, tol=1e-12, max_iter=3000).fit(X, y)
+    whole = AsagaClassifier(loss, C=1.0, tol=1e-12, max_iter=3000).fit(X, y)
     np.testing.assert_allclose(model.coef_, whole.coef_, rtol=0, atol=1e-2)
 
 
