@@ -74,7 +74,7 @@ LINES_OF_CODE = {
     "random_fields": 3260,
     "structured": 9258,
     "surrogates": 892,
-    "linear_model": 1686,
+    "linear_model": 1687,
     "density": 1349,
     "gaussian_probability": 1463,
     "pac_bayes": 552,

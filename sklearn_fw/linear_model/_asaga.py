@@ -671,7 +671,8 @@ class AsagaRegressor(LinearRegressor, AsagaModel):
     def _problems_of_collection(self, X, y, sample_weight):
         found = Collected.of(self, X, y, sample_weight, is_numeric=True)
         self._one_target, total = not found.y_shape, found.total_weight
-        n_targets, is_auto = (*found.y_shape, 1)[0], isinstance(self.alpha, str)
+        n_targets = 1 if self._one_target else found.y_shape[0]
+        is_auto = isinstance(self.alpha, str)
         plan = self._plan(self._losses_of(found.spreads), 1.0)
         units, columns = self._of_collection(found, plan, n_targets, is_auto)
         strength = columns.strength(units, self.solver_) if is_auto else float(self.alpha) * total
