@@ -208,7 +208,8 @@ def _compare(X, y, X_test, y_test, numbers):
     peer = Ridge() if numbers else LogisticRegression()
     count_warnings(peer, X, y)
     chosen = type(default.solver_).__name__
-    chosen += f", alpha {default.alpha_:.3g}" if numbers else f", C {default.C_:.3g}"
+    if numbers:
+        chosen += f", alpha {default.alpha_:.3g}"
     return {
         "default": _points(default, X_test, y_test), "best": _points(model, X_test, y_test),
         "peer": _points(peer, X_test, y_test), "chosen": chosen, "seconds": seconds.values[0],

@@ -216,13 +216,13 @@ class KernelStudentTClassifier(LabelMixin, Estimator):
         return _log_probability(scores, self._places(y, len(scores)))
 
     def _places(self, y, n_rows):
-        found, places = np.unique(y, return_inverse=True)
-        if places.shape != (n_rows,):
-            raise ValueError(f"y has shape {places.shape}, expected ({n_rows},): a label per row")
+        found, labels = check.find_labels(y, "y"), check.labels(y)
+        if labels.shape != (n_rows,):
+            raise ValueError(f"y has shape {labels.shape}, expected ({n_rows},): a label per row")
         known = set(self.classes_.tolist())
         if unseen := [label for label in found.tolist() if label not in known]:
             raise ValueError(f"y holds labels unseen in fit: {unseen[0]!r}")
-        return np.searchsorted(self.classes_, found)[places]
+        return np.searchsorted(self.classes_, labels)
 
     def leave_one_out_scores(self):
         """Compute leave-one-out ``log p(y_i | x_i)``, which is low for wrong labels.
