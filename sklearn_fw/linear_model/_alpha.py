@@ -10,7 +10,7 @@ from scipy.linalg import eigh_tridiagonal
 from .._core import check
 from .._core.budget import budget_now, time_budget
 from .._core.warnings import warn
-from ..losses import LogLoss
+from ..losses import LogLoss, MultinomialLogLoss
 from ..optim import FiniteSum, Newton, Start, solve
 from ..optim._incremental import _finite_sum as sums
 from ..optim._incremental._minimize_saga import DENSE, SPARSE, Auto
@@ -72,11 +72,11 @@ def automatic_strength(problems):
         return np.array([strength or default for strength in found])
     if penalty.l2 == 0.0:
         return default
-    problems = one_against_rest(problems)
-    few = problem.n_columns <= (SPARSE if sp.issparse(problem.X) else DENSE)
-    loss = problems[0].loss
-    strength = ridge_of_sums(loss, *sums_of(problems)) if few else ridge_of_products(problems)
-    return of_loss(loss, penalty, strength) or default
+    if problem.n_columns <= (SPARSE if sp.issparse(problem.X) else DENSE):
+        strength = ridge_of_sums(problem.loss, *sums_of(one_against_rest(problems)))
+    else:
+        strength = ridge_of_products(problems)
+    return of_loss(problem.loss, penalty, strength) or default
 
 
 def one_against_rest(problems):
@@ -91,6 +91,7 @@ def one_against_rest(problems):
 
 def of_loss(loss, penalty, strength):
     """Strength for a loss, from that for the squared loss and a sum of squares."""
+    loss = LogLoss() if isinstance(loss, MultinomialLogLoss) else loss  # of single classes
     curvature = loss.smoothness * (BENT if loss.task == "classification" else 1.0)
     return curvature / penalty.l2 * strength
 
@@ -172,7 +173,7 @@ def ridge_of_products(problems):
         return 0.0
     n_used = max(int(ENTRIES * first.n_rows / max(first.X.size, 1)), LEAST_ROWS)
     rows = np.sort(rng.permutation(first.active)[:n_used])
-    problems = [problem.part(rows) for problem in problems]
+    problems = one_against_rest([problem.part(rows) for problem in problems])
     first = problems[0]
     weight, means, center = first.weights, first.column_means, first.fit_intercept
     residuals = np.array([residual_of(problem) for problem in problems])

@@ -250,21 +250,22 @@ class AsagaModel(PathModel):
     def _in_units(self, X, targets, weight, losses, is_auto, n_outputs=None):
         """Problems with a penalty of strength 1 on columns in units, those of the first part."""
 
-        def variants(X):
+        def first_of(X):
             penalty = resolve_penalty(self.penalty, self.l1_ratio).bind(X.shape[1])
             settings = {"fit_intercept": self.fit_intercept, "n_outputs": n_outputs}
-            ys = map(np.ascontiguousarray, targets)
-            first = FiniteSum(X, next(ys), losses[0], penalty, weight=weight, **settings)
-            return [first, *(first.variant(y=y, loss=own) for y, own in zip(ys, losses[1:]))]
+            return FiniteSum(X, ys[0], losses[0], penalty, weight=weight, **settings)
 
+        ys = list(map(np.ascontiguousarray, targets))
+        first = first_of(X)
         if getattr(self, "_stream", None) is None:
             standardizes = self.standardize
             if isinstance(standardizes, str):
-                standardizes = is_auto and in_unlike_units(variants(X)[0])
-            zeros = np.zeros(len(targets))
-            self._units = Units.of(X, weight, zeros, self.fit_intercept, standardizes)
+                standardizes = is_auto and in_unlike_units(first)
+            self._units = Units.of(X, weight, np.zeros(len(ys)), self.fit_intercept, standardizes)
             self.scale_ = self._units.scale
-        return variants(self._units.rows(X))
+        if self._units.scale is not None:
+            first = first_of(self._units.rows(X))
+        return [first, *(first.variant(y=y, loss=own) for y, own in zip(ys[1:], losses[1:]))]
 
     def _of_collection(self, found, plan, n_problems, is_auto, total_weight=None):
         """The same of blocks, with their `Columns` where these were needed."""

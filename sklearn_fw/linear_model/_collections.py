@@ -8,7 +8,6 @@ import scipy.sparse as sp
 
 from .._core import check
 from .._core.blocks import Block, delayed_blocks, note_columns
-from ..losses import LogLoss
 from ..optim import ROWS, Facts, FiniteSum, PartedSum, PartSums, check_rows, make_parts
 from ._alpha import (
     ALPHA,
@@ -158,7 +157,7 @@ class PartRows:
 
     def ridge(self):
         """Number of rows, and the ridge that suits them."""
-        return self.problems[0].active.size, ridge_of_products(one_against_rest(self.problems))
+        return self.problems[0].active.size, ridge_of_products(self.problems)
 
 
 class Columns:
@@ -192,8 +191,7 @@ class Columns:
         """Of the penalty, which is 1 in ``units``; copies are found within blocks only."""
         plan, default = self.plan, ALPHA * self.facts.total_weight
         if plan.penalty.is_ridge:
-            loss = LogLoss() if plan.n_outputs else plan.losses[0]
-            return of_loss(loss, plan.penalty, self._of_least_squares(loss)) or default
+            return of_loss(plan.losses[0], plan.penalty, self._of_least_squares()) or default
         sides = [self.rows.chosen("held", is_out) for is_out in (False, True)]
         facts = [self.facts._replace(total_weight=side.sum("weight")) for side in sides]
         if not all(own.total_weight > 0.0 for own in facts):
@@ -206,7 +204,7 @@ class Columns:
         found = [strength_along(split[:1], [split], scales, solver) for split in splits]
         return np.array([strength or default for strength in found])
 
-    def _of_least_squares(self, loss):
+    def _of_least_squares(self):
         if not self.few:  # the mean of logarithms of those of blocks
             sizes, ridges = np.transpose(self.rows.each("ridge"))
             used = ridges > 0.0
@@ -215,8 +213,8 @@ class Columns:
         total = self.facts.total_weight
         y_means = self.rows.sum("targets") / total * self.center
         n_rows, wholes, alongs = self.rows.sum("moments", self.means, y_means)
-        n_rows -= self.center
-        return ridge_of_sums(loss, self.matrix, self.means, total, n_rows, wholes, alongs)
+        found = self.matrix, self.means, total, n_rows - self.center, wholes, alongs
+        return ridge_of_sums(self.plan.losses[0], *found)
 
 
 class Collected(NamedTuple):

@@ -193,10 +193,8 @@ def settled(solve, scores, start=None, exact=False):
 def best_of_all(scores):
     """(labels, value) of the best of all labelings, of equal ones the first."""
     unary, tables, edge_table = arrays_of(scores)
-    edges, labels = (
-        np.array(scores.edges, dtype=np.int64, order="C"),
-        np.empty(len(unary), np.int32),
-    )
+    edges = np.array(scores.edges, dtype=np.int64, order="C")
+    labels = np.empty(len(unary), np.int32)
     return labels, tree.enumerate_argmax(unary, edges, edge_table, tables, labels)
 
 
