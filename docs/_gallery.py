@@ -11,7 +11,7 @@ ORDER = [
     "plot_parity_checks",
     "plot_certified_gap", "plot_group_lasso", "plot_badly_scaled", "plot_cluster",
     "plot_colocalization", "plot_matrix_completion", "plot_minimum_cut", "plot_frank_wolfe_paths",
-    "plot_relative_novelty", "plot_density_contours", "plot_mislabelled_digits", "plot_fantasy",
+    "plot_relative_novelty", "plot_density_contours", "plot_mislabeled_digits", "plot_fantasy",
     "plot_topics", "plot_docstrings",
     "plot_films", "plot_script_of_digits", "plot_bounds_and_evidence", "plot_learning_to_search",
     "plot_memorization", "plot_boxes_and_labels", "plot_ordered_and_censored",

@@ -62,7 +62,7 @@ class ConstrainedModel(PathModel):
             starts = self._starts(problems, radii, warm)
         for problem, radius, start in zip(problems, radii, starts, strict=True):
             tasks.begin()
-            results.append(self._minimise(problem, radius, start))
+            results.append(self._minimize(problem, radius, start))
             if tasks.end(lambda: self._snapshot(self._points(problems, results))):
                 break
         self._store(problems, radii, results)
@@ -72,7 +72,7 @@ class ConstrainedModel(PathModel):
     def _fit_at(self, units, value, warm, rng):
         radii = [value] * len(units)
         pairs = zip(units, self._starts(units, radii, warm), strict=True)
-        results = [self._minimise(problem, value, start) for problem, start in pairs]
+        results = [self._minimize(problem, value, start) for problem, start in pairs]
         warm = self._store(units, radii, results)
         return sum(result.nit for result in results), [], warm
 
@@ -129,7 +129,7 @@ class ConstrainedModel(PathModel):
         shape = (n_features, objective.n_outputs) if self._joint else (n_features,)
         return domain_of(self.domain, shape, radius)
 
-    def _minimise(self, objective, radius, start, tol=None, max_iter=None):
+    def _minimize(self, objective, radius, start, tol=None, max_iter=None):
         domain, zero = self._domain(objective, radius), objective.value_at_zero
         if zero == 0.0:  # targets are constant
             zero = NOTHING * objective(domain.lmo(-np.ones(objective.size)).to_array())[0]
@@ -199,7 +199,7 @@ class ConstrainedModel(PathModel):
         for i, radius in enumerate(radii):
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", ConvergenceWarning)
-                result = self._minimise(fitted, radius, start, *accuracy)
+                result = self._minimize(fitted, radius, start, *accuracy)
             losses[i:] = held_out.value(result.x, fitted.intercepts(result.x))
             best = i if losses[i] < (1.0 - EQUAL) * losses[best] else best
             if i - best >= PATIENCE or i + 1 == len(radii):

@@ -227,9 +227,6 @@ class SaddleRun(FrankWolfe):
         x, y = self.x.copy(), self.y.copy()
         return OptimizeResult(x=x, y=y, fun=self.value, dual_gap=self.dual_gap, nit=self.n_iter + 1)
 
-    def solution(self):
-        return self.best
-
 
 class BlockRun(SaddleRun):
     def __init__(self, function, sides, rng):

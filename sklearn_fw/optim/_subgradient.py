@@ -141,9 +141,6 @@ class _Steps(IterativeMethod):
             self.fun = check.number(self.objective(self.average.value), "objective(w)")
         return {"objective": self.fun, "dual_gap": None}
 
-    def solution(self):
-        return self.average.value
-
     def state(self):
         return OptimizeResult(x=self.average.value, x_last=self.w.copy(), nit=self.t)
 
@@ -272,9 +269,6 @@ class RowSteps(IterativeMethod):
     def certify(self):
         row = {"objective": self.problem.value(self.state.mean), "dual_gap": None}
         return row | {"last_objective": self.problem.value(self.state.last)} if self.record else row
-
-    def solution(self):
-        return self.state.mean
 
     def _step_in_numpy(self, order, shares, rates):
         """The steps of the kernel, for projections of all coefficients."""

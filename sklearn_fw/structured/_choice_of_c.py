@@ -8,12 +8,15 @@ of tables and constants are one and have no units.
 from typing import NamedTuple
 
 import numpy as np
+from scipy.special import logsumexp
 
 from .._core import check
 from .._core.budget import budget_now, time_budget
 from .._core.loop import drive
 from .._core.packed import length_of, take
 from .._kernels import lazy
+from ._models._multiclass import MulticlassModel
+from ._predictor import best_temperature
 from ._problems._part_sets import can_be_cut, cells, is_costly, regrouped
 from ._problems._part_sets import n_costly as n_costly_of
 
@@ -62,7 +65,7 @@ def cautious_C(blocks):
 
 
 def choose_C(model, make_solver, blocks, X, y, weight, random_state):
-    """The C that predicts best on a hold-out set, or a cautious one.
+    """The C that predicts best on a hold-out set, or a cautious one, and the temperature there.
 
     Values grow until two in a row are worse than the best one.
     """
@@ -70,38 +73,57 @@ def choose_C(model, make_solver, blocks, X, y, weight, random_state):
         rng = check.random_state(random_state)
         folds = list(_folds_of(model, blocks, X, y, weight, rng))
         if not folds:
-            return cautious_C(blocks)
-        return _best_factor(make_solver, folds, natural_C(blocks), rng) * natural_C(blocks)
+            return cautious_C(blocks), 1.0
+        factor, temperature = _best_factor(make_solver, folds, natural_C(blocks), rng)
+        return factor * natural_C(blocks), temperature
 
 
 def _best_factor(make_solver, folds, unit, rng):
     """Of the values about as good as the best one, that nearest to the usual one."""
-    usual = choice = usual_factor(folds[0].blocks)
+    usual = usual_factor(folds[0].blocks)
     weight = np.concatenate([fold.weight for fold in folds])
-    losses, n_worse, factors = [], 0, factors_of(folds[0].blocks)
+    losses, temperatures, n_worse = [], [], 0
+    choice, factors = (usual, 1.0), factors_of(folds[0].blocks)
     for factor in factors:
         fits = [_fit_without(make_solver, fold, factor * unit, rng) for fold in folds]
         is_open = np.mean([gap for _, gap in fits]) > 0.5
         if budget_now().is_spent or (losses and is_open):
             break  # what so few passes make of a larger C says little about it
-        losses.append(np.concatenate([loss for loss, _ in fits]))
+        judged = [fold.losses(w) for fold, (w, _) in zip(folds, fits, strict=True)]
+        losses.append(np.concatenate(judged))
+        temperatures.append(_temperature(folds, fits, weight))
         excess, error = _excess(np.array(losses), weight)
-        good = factors[: len(losses)][excess <= 0.5 * error]
-        choice = float(good[np.abs(np.log(good / usual)).argmin()])
+        good = np.flatnonzero(excess <= 0.5 * error)
+        best = good[np.abs(np.log(factors[good] / usual)).argmin()]
+        choice = float(factors[best]), temperatures[best]
         n_worse = n_worse + 1 if excess[-1] > 0.5 * error[-1] else 0
         if n_worse == 2:
             break
     return choice
 
 
+def _temperature(folds, fits, weight):
+    """That of the likeliest held-out classes, as if one more of them were wrong; 1 elsewhere."""
+    if folds[0].odds is None:
+        return 1.0
+    odds = np.concatenate([fold.odds(w) for fold, (w, _) in zip(folds, fits, strict=True)])
+    spread = np.ptp(odds, axis=1).mean() or 1.0
+
+    def loss(temperature):
+        wrong = weight.mean() * np.logaddexp(0.0, spread / temperature)
+        return weight @ logsumexp(odds / temperature, axis=1) + wrong
+
+    return best_temperature(loss, spread)[0]
+
+
 def _fit_without(make_solver, fold, C, rng):
-    """Losses of what is held out, and the gap of the fit as a share of its objective."""
+    """Weights, and the gap of the fit as a share of its objective."""
     fold.blocks.relative_tol = True
     lam = 1.0 / (C * fold.total)
     method = make_solver(fold.blocks).start(fold.blocks, lam=lam, tol=0.05, rng=rng)
     outcome = drive(method, tol=0.05, max_iter=fold.n_passes, relative_to="objective")
     gap, objective = outcome.history["dual_gap"][-1], outcome.history["objective"][-1]
-    return fold.losses(method.weights()), gap / objective if objective > 0.0 else 0.0
+    return method.weights(), gap / objective if objective > 0.0 else 0.0
 
 
 def _excess(losses, weight):
@@ -124,6 +146,7 @@ class _Fold(NamedTuple):
     n_passes: int
     losses: object  # function of weights: the losses of what is held out
     weight: np.ndarray  # of what is held out
+    odds: object = None  # of classes: the same for their scores above those of the true ones
 
 
 def _folds_of(model, blocks, X, y, weight, rng):
@@ -159,8 +182,8 @@ def _of_samples(model, blocks, X, y, weight, rng):
 
 def _fold(model, blocks, X, y, weight, held_out, rest, n_passes):
     total, X_held_out, y_held_out = weight[rest].sum(), take(X, held_out), take(y, held_out)
+    n, odds = len(held_out), None
     if blocks.surrogate.smooth:
-        n = len(held_out)
         losses = _judged(blocks.of_samples(model, X_held_out, y_held_out, np.full(n, 1.0 / n)))
     else:
 
@@ -168,8 +191,14 @@ def _fold(model, blocks, X, y, weight, held_out, rest, n_passes):
             predicted, _ = model._predict(X_held_out, w, blocks.oracle)
             return model._losses(y_held_out, predicted, X=X_held_out)
 
+        def odds_of_classes(w):
+            scores = model.decision_function(X_held_out, w)
+            truth = model._encode(y_held_out, np.arange(n + 1))
+            return np.where(truth[:, None] < 0, 0.0, scores - scores[np.arange(n), truth][:, None])
+
+        odds = odds_of_classes if isinstance(model, MulticlassModel) else None
     learned = blocks.of_samples(model, take(X, rest), take(y, rest), weight[rest] / total)
-    return _Fold(learned, total, n_passes, losses, weight[held_out])
+    return _Fold(learned, total, n_passes, losses, weight[held_out], odds)
 
 
 def _judged(judge):

@@ -59,7 +59,7 @@ class StructuredPredictor:
             status = Status.FINISHED
         if status is Status.CONVERGED and self.dual_gap_ > LOOSEST * abs(self.objective_):
             status = Status.LOOSE
-        vars(self).update(outcome._replace(status=status).attributes(), temperature_=1.0)
+        vars(self).update(outcome._replace(status=status).attributes())
         return status
 
     # ---- predictions -----------------------------------------------------------------------------
@@ -154,7 +154,8 @@ class StructuredPredictor:
         """Return marginals under ``p(y) ~ exp(score of y / temperature_)``.
 
         With ``surrogate="crf"`` these are the probabilities that training fits. Those of the hinge
-        rank states, and need `calibrate` where their size matters.
+        rank states, and need `calibrate` where their size matters, but for classes with a C that
+        was chosen in `fit`.
 
         Parameters
         ----------
@@ -208,7 +209,18 @@ class StructuredPredictor:
         if not weight.sum() > 0.0:
             raise ValueError("X and y hold no node with positive weight and a label seen in fit")
         weight = weight / weight.sum()
-        self.temperature_ = best_temperature(probabilities, spreads @ weight or 1.0, weight)
+
+        def loss(temperature):
+            return -weight @ np.log(np.maximum(probabilities(temperature)[0], SMALLEST))
+
+        self.temperature_, is_at_end = best_temperature(loss, spreads @ weight or 1.0)
+        if is_at_end:
+            right = np.mean(probabilities(self.temperature_)[1])
+            warn(
+                f"temperature_={self.temperature_:.3g} is at the end of the search range "
+                f"({100 * right:.1f} % of the {len(weight)} nodes are predicted correctly): pass "
+                f"more data, none of them used in training"
+            )
         return self
 
     def _need(self, method, ability):
@@ -240,27 +252,15 @@ class StructuredPredictor:
         return super().set_params(**nested)
 
 
-def best_temperature(probabilities, spread, weight):
-    """The temperature whose probabilities of the truth have the largest mean logarithm.
-
-    ``probabilities(temperature)`` returns these, and whether the true states are the likeliest.
-    """
-
-    def loss(log_temperature):
-        return -weight @ np.log(np.maximum(probabilities(np.exp(log_temperature))[0], SMALLEST))
-
-    bounds = np.log(spread / WIDEST), np.log(spread * WIDEST)
-    found = minimize_scalar(loss, bounds=bounds, method="bounded", options={"xatol": 1e-3})
-    temperature = float(np.exp(found.x))
+def best_temperature(loss, spread):
+    """The temperature of least loss, and whether it is at an end of the range that is searched."""
+    bounds = spread / WIDEST, spread * WIDEST
+    found = minimize_scalar(
+        lambda t: loss(np.exp(t)), bounds=np.log(bounds), method="bounded", options={"xatol": 1e-3}
+    )
     # A loss that is zero, or as good as that, stays so to the end.
-    if min(map(loss, bounds)) <= found.fun + 1e-12 or found.fun < 1e-12:
-        right = np.mean(probabilities(temperature)[1])
-        warn(
-            f"temperature_={temperature:.3g} is at the end of the search range "
-            f"({100 * right:.1f} % of the {len(weight)} nodes are predicted correctly): pass more "
-            f"data, none of them used in training"
-        )
-    return temperature
+    is_at_end = min(map(loss, bounds)) <= found.fun + 1e-12 or found.fun < 1e-12
+    return float(np.exp(found.x)), is_at_end
 
 
 def _made(owner, name, key):

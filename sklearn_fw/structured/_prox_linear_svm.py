@@ -285,7 +285,7 @@ class ProxLinearStructuredSVM(StructuredPredictor, CallbackSupportMixin, Estimat
         self.objective_, self.dual_objective_ = run.objective, float(last["dual_objective"][-1])
         self.dual_gap_ = float(last["dual_gap"][-1]) if certified else np.inf
         self.prox_gradient_norm_ = float(last["prox_gradient_norm"][-1]) if certified else np.inf
-        self.n_oracle_calls_ = blocks.calls
+        self.n_oracle_calls_, self.temperature_ = blocks.calls, 1.0
         status = self._set_end(outcome, certified)
         vars(self).pop("module_", None)
         if isinstance(self.model_, TorchScores):

@@ -111,7 +111,8 @@ class StructuredSVM(StructuredPredictor, CallbackSupportMixin, Estimator):
     coef_ : ndarray of shape (n_weights,), or CSR of shape (1, n_weights)
         Weights of the joint feature, see `feature_weights`; CSR after `sparsify`.
     temperature_ : float
-        Divisor of scores in `predict_marginals`: 1 until `calibrate` chooses it.
+        Divisor of scores in `predict_marginals`. With the hinge, ``C="auto"`` chooses that of
+        classes on the samples that it holds out; else it is 1 until `calibrate` chooses it.
     model_, oracle_, solver_ : object
         The model, oracle (None if the model's own) and solver used.
     classes_ : ndarray
@@ -384,8 +385,10 @@ class StructuredSVM(StructuredPredictor, CallbackSupportMixin, Estimator):
         if check.is_auto(self.solver):
             self.solver_ = suitable_solver(blocks)
         self.solver_ = with_bounds_of(self.solver_, self.model_)
-        is_auto = check.is_auto(self.C)
-        self.C_ = self._choose_C(blocks, X, y, weight) if is_auto else check.positive(self.C, "C")
+        if check.is_auto(self.C):
+            self.C_, self.temperature_ = self._choose_C(blocks, X, y, weight)
+        else:
+            self.C_, self.temperature_ = check.positive(self.C, "C"), 1.0
         self.lam_ = 1.0 / (self.C_ * total)
         return blocks, self.lam_
 
@@ -416,9 +419,9 @@ class StructuredSVM(StructuredPredictor, CallbackSupportMixin, Estimator):
 
     def _choose_C(self, blocks, X, y, weight):
         if self._kept is not None:
-            return self.C_  # that of the fit to go on from
+            return self.C_, self.temperature_  # those of the fit to go on from
         if getattr(self.solver_, "perceptron", False) or has_radius(self.solver_):
-            return cautious_C(blocks)
+            return cautious_C(blocks), 1.0
         blocks = blocks.quick() if check.is_auto(self.oracle) else blocks
 
         def make_solver(blocks):
@@ -529,7 +532,8 @@ class StructuredSVM(StructuredPredictor, CallbackSupportMixin, Estimator):
         Returns
         -------
         probabilities : ndarray of shape (n_samples, n_classes)
-            In the order of ``classes_``. With the hinge, `calibrate` chooses their sharpness.
+            In the order of ``classes_``, as sharp as ``temperature_``; for the hinge with a given C
+            `calibrate` chooses it.
         """
         return self.predict_marginals(X)
 

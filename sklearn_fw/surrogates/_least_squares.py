@@ -130,9 +130,6 @@ class _Descent(IterativeMethod):
         gaps = np.sum((self.predictions() - self.targets) ** 2, axis=1)
         return {"objective": float(self.share @ gaps) / 2.0, "dual_gap": None}
 
-    def solution(self):
-        return self.mean
-
 
 class FeatureDescent(_Descent):
     """Descent in the coefficients (r, d) of features."""

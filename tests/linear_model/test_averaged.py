@@ -100,7 +100,7 @@ def test_order_of_schemes_on_breast_cancer():
         )  # fmt: skip
         for _ in range(50):
             run.step()
-        found[scheme] = problem.value(run.solution()) - 0.046619
+        found[scheme] = problem.value(state.mean) - 0.046619
     assert found == pytest.approx(PUBLISHED, rel=0.05)
 
 

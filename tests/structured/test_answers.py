@@ -7,7 +7,9 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from scipy.special import softmax
-from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.datasets import load_breast_cancer, load_digits
+from sklearn.metrics import log_loss
+from sklearn.model_selection import GridSearchCV, cross_val_score, train_test_split
 
 from sklearn_fw import StructuredSVM
 from sklearn_fw.inference import CheckedOracle, Enumeration, TreeMaxProduct
@@ -223,6 +225,20 @@ def test_the_temperature_of_classes(rng):
     probabilities = softmax(svm.decision_function(X) / svm.temperature_, axis=1)
     np.testing.assert_allclose(svm.predict_marginals(X), probabilities, rtol=1e-12)
     assert svm.fit(X, y).temperature_ == 1.0
+
+
+@pytest.mark.parametrize("load", [load_breast_cancer, load_digits])
+def test_the_chosen_C_calibrates_classes(load):
+    X, y = load(return_X_y=True)
+    X, X_new, y, y_new = train_test_split(X, y, random_state=0, stratify=y)
+    svm = StructuredSVM(random_state=0).fit(X, y)
+    found, chosen = log_loss(y_new, svm.predict_proba(X_new)), svm.temperature_
+    svm.temperature_ = 1.0
+    assert found < log_loss(y_new, svm.predict_proba(X_new)) - 0.03
+    best = svm.calibrate(X_new, y_new).predict_proba(X_new)
+    assert found < log_loss(y_new, best) + 0.1
+    svm.set_params(C=svm.C_, feature_scale=svm.feature_scale_)
+    assert svm.fit(X, y).temperature_ == 1.0 != chosen
 
 
 def test_nodes_with_unseen_labels_are_left_out(rng):

@@ -37,7 +37,7 @@ def test_defaults(rng):
 
 
 def test_marginals_are_those_that_training_fits(rng):
-    """At an optimum without regulariser to speak of, expected features are the observed ones."""
+    """At an optimum without regularizer to speak of, expected features are the observed ones."""
     X, y = words(rng)
     crf = StructuredSVM("chain", surrogate="crf", C=1e3, tol=1e-6, max_iter=3000, random_state=0)
     probabilities = crf.fit(X, y).predict_marginals(X)

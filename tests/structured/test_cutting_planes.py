@@ -5,7 +5,7 @@ import pytest
 from scipy.optimize import minimize
 
 from _problems import C, OwnChains, check_certificate, fit, optimum, problem
-from sklearn_fw.optim._frank_wolfe._corrective import maximise_on_simplex
+from sklearn_fw.optim._frank_wolfe._corrective import maximize_on_simplex
 from sklearn_fw.structured import NSlack, OneSlack
 
 
@@ -68,7 +68,7 @@ def test_quadratic_on_simplex(seed):
         rows[-1] = rows[0]  # two planes that differ by a constant
     linear = 10.0 ** rng.uniform(-2, 2) * rng.normal(size=k)
     gram, start = rows @ rows.T, np.eye(k)[0]
-    found = maximise_on_simplex(gram, linear, start, 0.0)
+    found = maximize_on_simplex(gram, linear, start, 0.0)
     assert found.min() >= 0.0
     assert found.sum() == pytest.approx(1.0)
 

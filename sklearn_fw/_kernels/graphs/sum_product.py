@@ -98,16 +98,16 @@ def scaled_upward(edges, row, table, high, belief, message, is_root):
         for k in range(n_states):
             own[k] *= sums[k]
             norm += own[k]
-        value, product, faint = _normalise(own, norm, value, product, faint)
+        value, product, faint = _normalize(own, norm, value, product, faint)
     for t in range(n_nodes):
         if is_root[t]:
             norm = belief[t].sum()
-            value, product, faint = _normalise(belief[t], norm, value, product, faint)
+            value, product, faint = _normalize(belief[t], norm, value, product, faint)
     return value + np.log(product), highs, faint
 
 
 @any_order
-def _normalise(own, norm, value, product, faint):
+def _normalize(own, norm, value, product, faint):
     """Divide by the sum and count it, by its logarithm where products could become too small."""
     if not norm > 0.0:
         return -np.inf, 1.0, faint

@@ -47,7 +47,7 @@ def _other_sums(matrices, p, q):
 
 @inner
 def _newton(g, h, e4, f):
-    """Minimiser of G cosh 2y + 2 H sinh 2y + E4 cosh(4y) / 2 + F sinh 4y, which is convex."""
+    """Minimizer of G cosh 2y + 2 H sinh 2y + E4 cosh(4y) / 2 + F sinh 4y, which is convex."""
     y = 0.0
     for _ in range(50):
         s2, c2, s4, c4 = np.sinh(2 * y), np.cosh(2 * y), np.sinh(4 * y), np.cosh(4 * y)

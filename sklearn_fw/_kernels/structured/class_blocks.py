@@ -41,7 +41,7 @@ def _class_scores(columns, data, start, stop, rows, cost, factor, out):
 
 
 @inner
-def _maximise(scores, best, mass, curvature, heap, target):
+def _maximize(scores, best, mass, curvature, heap, target):
     """The marginals of largest ``<scores, target> - curvature / 2 |target - mass|^2``."""
     if curvature == 0.0:  # a sample without features: its loss alone counts
         for k in range(scores.size):
@@ -114,7 +114,7 @@ def exact_visits(parts, dual, columns, norms, gaps, rules, order, uniforms, coun
             continue
 
         mass = nodes[i]
-        _maximise(scores, best, mass, p * norms[i] / rules.lam, heap, target)
+        _maximize(scores, best, mass, p * norms[i] / rules.lam, heap, target)
         loss, n_changed = 0.0, 0
         for k in range(n_states):
             loss += target[k] * cost[k]

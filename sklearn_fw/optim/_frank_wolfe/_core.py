@@ -237,9 +237,6 @@ class Minimization(FrankWolfe):
     def state_at(self, point):
         return Lazy(point, fun=self.value, dual_gap=self.dual_gap, nit=self.n_iter + 1)
 
-    def solution(self):
-        return self.best
-
     def certified_best(self):
         """`best`, found again from exact sums."""
         best = self.best

@@ -137,7 +137,7 @@ class QuadraticCorrection(Correction):
             # Linear functions have inner products of zero.
             scale = max(np.diagonal(self.gram).max(), FLAT * np.abs(self.products).max(), 1e-300)
             return nearest_mean(weights, self.gram / scale, self.products / scale)
-        return maximise_on_simplex(self.gram, self.products, weights, 0.5 * self.tol)
+        return maximize_on_simplex(self.gram, self.products, weights, 0.5 * self.tol)
 
     def _append(self, image):
         self.rows = np.vstack([self.rows, image])
@@ -274,7 +274,7 @@ def nearest_mean(weights, gram, products):
         used, weights = used[kept], weights[kept] / weights[kept].sum()
 
 
-def maximise_on_simplex(gram, linear, weights, accuracy):
+def maximize_on_simplex(gram, linear, weights, accuracy):
     """Weights a of sum one that maximize ``<linear, a> - a' gram a / 2``.
 
     One weight of largest slope joins at a time, and all are corrected, as in Wolfe's method.

@@ -303,6 +303,3 @@ class Block(FrankWolfe):
         atom = SparseAtom(run.iterate.point.size, places + self.block.start, direction[places])
         self.ahead = run._checked_image(atom)
         return ImageLine(run.objective, run.image, self.ahead, run.value, padded)
-
-    def solution(self):
-        return self.iterates[0].point

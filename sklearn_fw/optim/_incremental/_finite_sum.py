@@ -334,10 +334,15 @@ class FiniteSum:
         return self.smoothness_in(None, None)
 
     def smoothness_in(self, metric, center):
-        norms = self.squared_norms(metric, center) * self.weights
-        return self.loss.smoothness * float(norms.max(initial=0.0))
+        is_plain = metric is None and center is None
+        norms = self.squared_norms if is_plain else self._norms(metric, center)
+        return self.loss.smoothness * float((norms * self.weights).max(initial=0.0))
 
-    def squared_norms(self, metric=None, center=None):
+    @cached_property
+    def squared_norms(self):
+        return self._norms(None, None)
+
+    def _norms(self, metric, center):
         norms = np.zeros(self.n_rows)
         rows_kernels.squared_norms(self.rows(center), self.active, metric, norms)
         return norms

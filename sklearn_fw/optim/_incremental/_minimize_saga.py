@@ -234,10 +234,11 @@ def choose_solver(problem):
 
 def _rows_differ(problem):
     """Whether rows are fewer than columns and have little in common, next to the ridge."""
-    n = problem.active.size
+    if problem.active.size >= problem.n_columns:
+        return False
     together = problem.gradient(problem.weights)
     shared = problem.loss.smoothness * float(together @ together) / problem.total_weight
-    return n < problem.n_columns and shared < SHARED * problem.penalty.l2
+    return shared < SHARED * problem.penalty.l2
 
 
 class Auto(Solver):

@@ -260,9 +260,6 @@ class Run(IterativeMethod):
     def _stand(self, best):
         self.engine.move_to(best.coef, best.intercept, best.memory, best.total)
 
-    def solution(self):
-        return self.best
-
     def _row(self, row, certified):
         if "dual_gap" in row:
             row["dual_objective"] = row["objective"] - row["dual_gap"]

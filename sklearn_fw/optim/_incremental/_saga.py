@@ -335,7 +335,7 @@ class DualEngine:
         self.columns = Columns(problem, self.pool, False)
         self.rows = self.columns.rows(None)
         self.memory = np.zeros(problem.n_rows)
-        self.norms = problem.squared_norms()
+        self.norms = problem.squared_norms
         l2, bounds = self.penalty.l2, bounds_of(self.penalty)
         self.curved = None
         if self.penalty.l1 > 0.0 or bounds is not None:

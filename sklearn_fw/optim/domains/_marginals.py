@@ -15,7 +15,7 @@ ROUNDING = 1e-12  # of a sum of scores, relative
 MOST = 2.0**28  # numbers of a point
 
 
-class LabellingAtom(SparseAtom):
+class LabelingAtom(SparseAtom):
     """A vertex of a polytope of marginals, with the labeling that it is or that is nearest to it.
 
     ``values`` are 1 for labelings and shares for vertices of the local polytope.
@@ -128,7 +128,7 @@ class MarginalPolytope(_Marginals):
 
     def _atom(self, labels):
         labels = np.asarray(labels)
-        return LabellingAtom(self.size, self.parts.places(labels[None])[0], 1.0, labels)
+        return LabelingAtom(self.size, self.parts.places(labels[None])[0], 1.0, labels)
 
 
 class LocalPolytope(_Marginals):
@@ -179,7 +179,7 @@ class LocalPolytope(_Marginals):
         node, edge, _, upper = self._program.vertex(self._scores(gradient), start)
         flat = self.parts.flatten(node, edge)
         places = np.flatnonzero(flat)
-        atom = LabellingAtom(self.size, places, flat[places], node.argmax(axis=1))
+        atom = LabelingAtom(self.size, places, flat[places], node.argmax(axis=1))
         atom.value = atom.dot(np.asarray(gradient, dtype=np.float64))
         atom.bound = min(-float(upper), atom.value)
         return atom

@@ -9,12 +9,12 @@ import scipy.sparse as sp
 from ..._core import check
 from ..._core.packed import starts_of
 from ..._core.scores import as_array, integers
-from ._labeled import LabelledParts
+from ._labeled import LabeledParts
 from ._parts import MIRRORS, Sample
 from ._ragged import as_labels, is_graph, n_dims, with_mask
 
 
-class GraphModel(LabelledParts):
+class GraphModel(LabeledParts):
     """Node labels of graphs, with features of nodes and edges.
 
     Each sample has a graph of its own. The score of the labels y is linear in the weights::

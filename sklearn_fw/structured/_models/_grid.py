@@ -8,7 +8,7 @@ import numpy as np
 
 from ..._core import check
 from ..._core.scores import as_array
-from ._labeled import LabelledParts
+from ._labeled import LabeledParts
 from ._parts import Sample
 from ._ragged import n_dims
 
@@ -16,7 +16,7 @@ from ._ragged import n_dims
 NEIGHBORHOODS = {2: {4: 1, 8: 2}, 3: {6: 1, 18: 2, 26: 3}}
 
 
-class GridModel(LabelledParts):
+class GridModel(LabeledParts):
     """Labels of the cells of grids: pixels of images, voxels of volumes.
 
     The score of the labels y is linear in the weights::

@@ -12,7 +12,7 @@ from . import _ragged as ragged
 from ._parts import PartModel, Sample, kinds_of
 
 
-class LabelledParts(PartModel):
+class LabeledParts(PartModel):
     """Base of models of graphs and grids: a label for each node, each kind with its own labels.
 
     A subclass splits an output into arrays of labels, one for each kind (`_split`), and joins them

@@ -343,7 +343,7 @@ class PairwiseModel(ScoredModel):
         return self._arrange(self._of_labels(np.concatenate(nodes)), parts.node_start, X)
 
     def _held_out(self, X, y, w, oracle, sample_weight):
-        """For `best_temperature`: probabilities of true states, spreads of scores, and weights."""
+        """For `calibrate`: probabilities of true states, spreads of scores, and weights."""
         parts = self._part_scores(X, w)
         truth = self._encode(y, parts.node_start, allow_unseen=True)
         weight = np.repeat(sample_weight, parts.lengths) * (truth >= 0)

@@ -54,7 +54,7 @@ class Sweep(NamedTuple):
 
     hinge: np.ndarray  # (n,) max_y H_i(y)
     current: np.ndarray  # (n,) expected H_i at the dual variables of the block
-    answers: object  # the maximisers, in the form that `step_towards` takes
+    answers: object  # the maximizers, in the form that `step_towards` takes
     # (n,) what hinges may lack if the oracle is not exact: up to its bounds, inf without a bound
     slack: object = 0.0
 

@@ -20,7 +20,7 @@ NODE_LOSSES = ("auto", "hamming", "hamming_sum")
 
 def outputs_for(scores, layouts, y, task_loss, oracle):
     """The kind of outputs that scores of such layouts have."""
-    kinds = {Candidates if layout.is_list else Labellings for layout in layouts}
+    kinds = {Candidates if layout.is_list else Labelings for layout in layouts}
     if len(kinds) > 1:
         raise ValueError("value must give scores of candidates or of nodes for all samples")
     return kinds.pop()(scores, layouts, y, task_loss, oracle)
@@ -154,7 +154,7 @@ class Candidates(Outputs):
         return np.array([self._model.loss(a, int(b)) for a, b in zip(y_true, y, strict=True)])
 
 
-class Labellings(Outputs):
+class Labelings(Outputs):
     """A label for every node of a chain or graph."""
 
     def __init__(self, scores, layouts, y, task_loss, oracle):

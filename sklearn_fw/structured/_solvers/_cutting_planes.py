@@ -8,7 +8,7 @@ from scipy.optimize import brentq
 
 from ..._core import check
 from ..._core.budget import budget_now
-from ...optim._frank_wolfe._corrective import maximise_on_simplex
+from ...optim._frank_wolfe._corrective import maximize_on_simplex
 from ._base import BestPointMethod, Solver, SweepMethod, check_switch
 from ._visits import revisit_rules, visit_repeatedly
 
@@ -160,7 +160,7 @@ class _Planes:
 
     def solve(self, accuracy):
         if not self.blocks.bounded:
-            self.alpha = maximise_on_simplex(self.gram, self.loss, self.alpha, accuracy)
+            self.alpha = maximize_on_simplex(self.gram, self.loss, self.alpha, accuracy)
             return
         for _ in range(MOST_STEPS):
             if not self._newton_step(accuracy):
@@ -175,7 +175,7 @@ class _Planes:
             return False
         free = v[:, (point > blocks.lower) & (point < blocks.upper)]
         gram = lam * _dense(free @ free.T)
-        change = maximise_on_simplex(gram, slopes + gram @ alpha, alpha, 0.5 * accuracy) - alpha
+        change = maximize_on_simplex(gram, slopes + gram @ alpha, alpha, 0.5 * accuracy) - alpha
         along, gain = change @ v, change @ self.loss
 
         def slope(step):
