@@ -12,8 +12,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..._kernels.structured import block_rules
+from ..._kernels import lazy
 from .._surrogates import HINGE
+
+block_rules = lazy("structured.block_rules")
 
 
 class Answer(NamedTuple):

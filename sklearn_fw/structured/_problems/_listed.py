@@ -13,11 +13,12 @@ from abc import abstractmethod
 
 import numpy as np
 
-from ..._kernels.structured import block_rules
-from ..._kernels.structured.block_rules import FW
+from ..._kernels import lazy
 from ._base import Answer, Direction, Mixture, Problem, Sweep, means_of
 from ._checked_model import CheckedModel, Output, SparseVector, are_same, union
 from ._workers import Shipment, Workers
+
+block_rules = lazy("structured.block_rules")
 
 
 class ListedProblem(Problem):
@@ -189,7 +190,7 @@ class ListedProblem(Problem):
             self.loss[i] += gamma * (self.weight[i] * answer.loss - self.loss[i])
             if self.explicit:
                 self.counts[block_rules.DROPS] += block_rules.move_mass(
-                    dual.alpha, dual.size, FW, dual.slots[answer.key], -1, gamma, 1.0
+                    dual.alpha, dual.size, block_rules.FW, dual.slots[answer.key], -1, gamma, 1.0
                 )
 
     def _truth(self):

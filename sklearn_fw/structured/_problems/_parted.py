@@ -6,12 +6,9 @@ All samples together are its one block, of weight one, and an answer is the plan
 import numpy as np
 import scipy.sparse as sp
 
-from ..._kernels.structured import block_rules
 from ...optim import Pieces
 from .._models._black_box import dense
 from ._base import Problem, SmoothedSweep, Sweep
-
-NOTHING = np.zeros(block_rules.N_COUNTS, np.int64), 0  # counts of a part without samples
 
 
 class SamplePart:
@@ -41,7 +38,7 @@ class SamplePart:
         """Sum of hinges at w; the plane (u, l) of what is best there; counts."""
         own, total = self.problem, self.total
         if own is None:
-            return 0.0, 0.0, 0.0, *NOTHING
+            return 0.0, 0.0, 0.0, 0, 0
         self._count_anew()
         hinge, sweep = own.ask(w)
         u, loss = own.vertex_of(sweep.answers)
@@ -52,7 +49,7 @@ class SamplePart:
         """Sum of smoothed maxima at w, and of the means of their Gibbs distributions; counts."""
         own, total = self.problem, self.total
         if own is None:
-            return 0.0, 0.0, *NOTHING
+            return 0.0, 0.0, 0, 0
         self._count_anew()
         sweep = own.smoothed_sweep(w, temperature, loss_weight, mean=True)
         value = float(own.weight @ sweep.value)

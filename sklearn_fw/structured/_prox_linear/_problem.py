@@ -19,12 +19,13 @@ the weight of the block: then block and sample obey the same equations.
 import numpy as np
 
 from ..._core.packed import slices_of
-from ..._kernels.structured import block_rules
+from ..._kernels import lazy
 from .._problems._base import Answer, Mixture
 from .._problems._checked_model import Output, SparseVector
 from .._problems._listed import ListedProblem
 from .._problems._workers import Workers
 
+block_rules = lazy("structured.block_rules")
 REFRESH = 20  # moves per sample after which weights are computed again
 FORGIVEN = 1e-12  # rounding of an answer that is no better than the truth
 EVERYWHERE, NOWHERE = slice(None), SparseVector(np.empty(0, np.int64), np.empty(0))
