@@ -35,8 +35,8 @@ def _check_threshold(value, name):
 def _check_seed(value, name):
     if isinstance(value, str):
         check.choice(value, name, ("exact_string", "random_exact"))
-    else:
-        _as_pairs(value, name)
+    elif value is not None:
+        enc.as_pairs(value, name)
 
 
 def _check_tokenizer(value, name):
@@ -50,17 +50,6 @@ def _check_similarity(value, name):
             check.choice(kind, f"{name}[{key!r}]", enc.SIMILARITIES)
     else:
         check.choice(value, name, ("auto",))
-
-
-def _as_pairs(mapping, name):
-    if mapping is None:
-        return None
-    pairs = list(mapping.items()) if isinstance(mapping, Mapping) else mapping
-    if not isinstance(pairs, list | tuple) or not all(
-        isinstance(p, tuple | list) and len(p) == 2 for p in pairs
-    ):
-        raise ValueError(f"{name} must be a dict or a list of pairs, got {mapping!r:.60}")
-    return pairs
 
 
 class KnowledgeBaseAligner(Estimator):
@@ -197,8 +186,8 @@ class KnowledgeBaseAligner(Estimator):
     suggestion_threshold: check.auto_or(check.fraction) = "auto"
     n_stop_words: check.at_least(0) = 0
     max_block: check.at_least(1) = 1000
-    relation_map: _as_pairs = None
-    property_map: _as_pairs = None
+    relation_map: check.optional(enc.as_pairs) = None
+    property_map: check.optional(enc.as_pairs) = None
     property_similarity: _check_similarity = "auto"
     max_neighbor_pairs: check.at_least(1) = 1_000_000
     tokenizer: _check_tokenizer = "auto"
@@ -293,7 +282,7 @@ class KnowledgeBaseAligner(Estimator):
 
     def _seed_pairs(self, sides, texts, kept):
         if kept is not None or not isinstance(self.seed, str | None):
-            pairs = _as_pairs(self.seed if kept is None else kept, "seed")
+            pairs = enc.as_pairs(self.seed if kept is None else kept, "seed")
             codes = [self._codes([p[side] for p in pairs], side, "seed") for side in (0, 1)]
             if any(len(set(found)) < len(found) for found in codes):
                 raise ValueError("seed must be one to one: it has an entity twice")
@@ -387,7 +376,7 @@ class KnowledgeBaseAligner(Estimator):
             ``(1 - alpha) static + alpha graph``, all matches but that of the pair itself counted.
         """
         check_is_fitted(self)
-        pairs = _as_pairs(pairs, "pairs")
+        pairs = enc.as_pairs(pairs, "pairs")
         codes = [self._codes([p[side] for p in pairs], side, "pairs") for side in (0, 1)]
         return self._terms(np.array(codes, dtype=np.int64).T.reshape(-1, 2))[:, 0]
 
@@ -447,7 +436,8 @@ class KnowledgeBaseAligner(Estimator):
             for back, j in zip(graph2.relations[row], graph2.neighbors[row], strict=True):
                 if back == relation ^ 1:  # the other end sees the relation from its side
                     found.add(int(j))
-                    link = self._link_name(i, k), self.kb1_.entities[k], self.kb2_.entities[other]
+                    name = self._link_name(i, relation, k)
+                    link = name, self.kb1_.entities[k], self.kb2_.entities[other]
                     if link not in neighbors.setdefault(int(j), []):
                         neighbors[int(j)].append(link)
         words = labels1.words[labels1.indptr[i] : labels1.indptr[i + 1]]
@@ -460,10 +450,13 @@ class KnowledgeBaseAligner(Estimator):
         seconds = np.array(sorted(found), dtype=np.int64)
         return np.column_stack([np.full(len(seconds), i), seconds]).astype(np.int64), neighbors
 
-    def _link_name(self, i, k):
-        facts = self.kb1_.relations
-        ends = ((facts[:, 0] == i) & (facts[:, 2] == k)) | ((facts[:, 0] == k) & (facts[:, 2] == i))
-        return self.kb1_.relation_names[int(facts[np.argmax(ends), 1])]
+    def _link_name(self, i, relation, k):
+        """Name of the relation of the first fact that links i to k over one class of relations."""
+        facts, names = self.kb1_.relations, self.kb1_.relation_names
+        ties, _ = enc.tie_names(names, self.kb2_.relation_names, self.relation_map, "relation")
+        ends = (k, i) if relation % 2 else (i, k)
+        fits = np.all(facts[:, [0, 2]] == ends, axis=1) & (ties[facts[:, 1]] == relation // 2)
+        return names[facts[np.argmax(fits), 1]]
 
     def _check_truth(self, truth):
         """Truth as a dict, of which at least one pair is of entities that both sides have."""

@@ -1,7 +1,5 @@
 """Figures of an alignment."""
 
-from collections.abc import Mapping
-
 import numpy as np
 
 from .._core import check
@@ -150,8 +148,6 @@ class AlignmentCurveDisplay(Display):
             Axes to draw into; None makes a new figure.
         """
         curve = check_fitted(estimator, kind=KnowledgeBaseAligner).curve(truth)
-        if not isinstance(curve, Mapping):
-            raise TypeError(f"curve of estimator must return a dict, got {type(curve).__name__}")
         return cls(**curve, n_seed=estimator.n_seed_).plot(ax, against=against)
 
     def plot(self, ax=None, *, against="matches"):

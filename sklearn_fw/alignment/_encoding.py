@@ -17,6 +17,7 @@ WORD = re.compile(r"[^\W_]+")
 DATE = re.compile(r"([12]\d{3})-\d{1,2}-\d{1,2}")
 SIMILARITIES = ("exact", "year", "jaccard", "numeric")
 N_SAMPLE = 1000  # labels that tokens are chosen by
+RARE = 25  # pairs of entities that share a word, at most, which is then tried
 
 
 def simple_words(text):
@@ -30,6 +31,16 @@ def simple_words(text):
     return WORD.findall(text.lower())
 
 
+def as_pairs(pairs, name):
+    """Pairs of a dict or a list of pairs."""
+    found = list(pairs.items()) if isinstance(pairs, Mapping) else pairs
+    if not isinstance(found, list | tuple) or not all(
+        isinstance(p, tuple | list) and len(p) == 2 for p in found
+    ):
+        raise ValueError(f"{name} must be a dict or a list of pairs, got {pairs!r:.60}")
+    return found
+
+
 def tie_names(first, second, pairs, what):
     """Number of the class of each name of both sides; -1 where the other side has none of it.
 
@@ -41,7 +52,7 @@ def tie_names(first, second, pairs, what):
         shared = {n: t for t, n in enumerate(sorted(set(sides[0]) & set(sides[1])))}
         tied = {(s, name): shared[n] for s, names in enumerate((first, second))
                 for name, n in zip(names, sides[s]) if n in shared}  # fmt: skip
-    for a, b in pairs.items() if isinstance(pairs, Mapping) else pairs or ():
+    for a, b in () if pairs is None else as_pairs(pairs, parameter):
         for known, one, side in ((first, a, "first"), (second, b, "second")):
             if one not in known:
                 raise ValueError(f"{parameter} names {one!r:.60}, which the {side} side lacks")
@@ -255,8 +266,8 @@ def _nearest(labels, counts, rows, model, threshold):
     return nearest, similarity
 
 
-def pairs_of_rare_values(values, words, n_pairs=25):
-    """Pairs of entities that share a word of a property value which so few pairs share."""
+def pairs_of_rare_values(values, words):
+    """Pairs of entities that share a word of a property value which few pairs share."""
     sides = []
     for side, rows in zip(values, words, strict=True):
         entity = np.repeat(np.arange(len(side.indptr) - 1), np.diff(side.indptr))
@@ -266,7 +277,7 @@ def pairs_of_rare_values(values, words, n_pairs=25):
     first, second = sides
     n_words = 1 + max((int(side[-1, 0]) for side in (first, second) if len(side)), default=0)
     count1, count2 = (np.bincount(side[:, 0], minlength=n_words) for side in (first, second))
-    rare = (count1 > 0) & (count2 > 0) & (count1 * count2 <= n_pairs)
+    rare = (count1 > 0) & (count2 > 0) & (count1 * count2 <= RARE)
     word, entity = first[rare[first[:, 0]]].T
     length = count2[word]
     others = second[_ranges(starts_of(count2)[word], length), 1]

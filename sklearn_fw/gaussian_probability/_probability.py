@@ -200,7 +200,7 @@ def log_gaussian_probability(
     if not len(region.kept):
         return region.result(0.0, 0.0, "genz" if method == "genz" else "exact", None)
     if method == "genz":
-        return region.by_lattice(draws)
+        return region.by_lattice(draws, random_state)
     return region.solve(method, options, draws, random_state)
 
 
@@ -323,16 +323,14 @@ class _Region:
             float((cosines - np.diag(np.diag(cosines))).max()),
         )  # fmt: skip
 
-    def by_lattice(self, draws):
+    def by_lattice(self, draws, random_state):
         """The number of scipy, with the spread of three runs as its error."""
         points = 100_000 * len(self.h) if draws is None else draws
-        values = [
-            multivariate_normal.cdf(
-                self.upper, self.h, self.G, allow_singular=True, maxpts=points, abseps=0.0,
-                releps=1e-6, lower_limit=self.lower,
-            )
-            for _ in range(3)
-        ]  # fmt: skip
+        normal = multivariate_normal(
+            self.h, self.G, allow_singular=True, seed=random_state, maxpts=points, abseps=0.0,
+            releps=1e-6,
+        )  # fmt: skip
+        values = [normal.cdf(self.upper, lower_limit=self.lower) for _ in range(3)]
         prob = float(np.mean(values))
         if not prob > 0.0:
             return GaussianProbabilityResult(-np.inf, np.inf, "genz")

@@ -100,14 +100,10 @@ class TruncatedGaussian(DensityMixin, Estimator):
         self.mean_ = center + scale * mean
         self.covariance_ = cov * scale * scale[:, None]
         region = self._lower, self._upper, self._A
-        result = self._probability(self.mean_, self.covariance_, region, "auto")
+        result = _probability(self.mean_, self.covariance_, region)
         self.log_prob_region_ = result.log_prob
         self.truncated_mean_, self.truncated_covariance_ = result.mean, result.covariance
         return self
-
-    def _probability(self, mean, cov, region, method):
-        options = {"constraints": region[2], "method": method, "tol": 1e-8, "n_draws": 16}
-        return log_gaussian_probability(*region[:2], mean, cov, **options)
 
     def _maximise(self, second, region, floor):
         n = len(second)
@@ -116,12 +112,16 @@ class TruncatedGaussian(DensityMixin, Estimator):
         if not np.any(np.isfinite(region[0]) | np.isfinite(region[1])):
             return np.zeros(n), cov, 0
 
-        def objective(point):
-            mean, L = point[:n], np.zeros((n, n))
+        def parameters(point):
+            L = np.zeros((n, n))
             L[below] = point[n:]
-            K = L @ L.T + floor * np.eye(n)
+            return point[:n], L @ L.T + floor * np.eye(n), L
+
+        def objective(point):
+            mean, K, L = parameters(point)
             factor = cho_factor(K, lower=True)
-            result = self._probability(mean, K, region, "ep")
+            # The sampled error of the number is not used: the fewest draws do.
+            result = _probability(mean, K, region, method="ep", n_draws=16)
             moments = second + np.outer(mean, mean)
             solved = cho_solve(factor, moments)
             value = np.sum(np.log(np.diag(factor[0]))) + 0.5 * np.trace(solved)
@@ -142,9 +142,8 @@ class TruncatedGaussian(DensityMixin, Estimator):
                 f"or use another distribution",
                 ConvergenceWarning,
             )
-        L = np.zeros((n, n))
-        L[below] = answer.x[n:]
-        return answer.x[:n], L @ L.T + floor * np.eye(n), int(answer.nit)
+        mean, cov, _ = parameters(answer.x)
+        return mean, cov, int(answer.nit)
 
     def _is_inside(self, X):
         Z = X @ self._A.T
@@ -217,3 +216,8 @@ class TruncatedGaussian(DensityMixin, Estimator):
         high = np.maximum(first, second).min(axis=1, initial=np.inf)
         draw = truncnorm.ppf(rng.uniform(size=len(X)), (low - center) / sd, (high - center) / sd)
         X[:, j] = np.clip(np.nan_to_num(center + sd * draw), low, high)
+
+
+def _probability(mean, cov, region, **options):
+    lower, upper, A = region
+    return log_gaussian_probability(lower, upper, mean, cov, constraints=A, tol=1e-8, **options)

@@ -18,8 +18,9 @@ def values(number, name, least):
 def check_confidence(delta):
     """Probabilities that a bound fails."""
     delta = check.array(delta, "delta")
-    if delta.size and not (delta.min() > 0.0 and delta.max() < 1.0):
-        raise ValueError(f"delta must be between 0 and 1, such as 0.05; got {delta.min():g}")
+    wrong = delta[(delta <= 0.0) | (delta >= 1.0)]
+    if wrong.size:
+        raise ValueError(f"delta must be between 0 and 1, such as 0.05; got {wrong[0]:g}")
     return delta
 
 

@@ -88,7 +88,7 @@ class HammingLoss(_SumOverNodes):
             kind = np.zeros(len(weights), np.int64) if truth.kind is None else truth.kind
             for k, labels in enumerate(truth.classes):
                 own = np.array([by_class.get(label, 1.0) for label in labels.tolist()] + [1.0])
-                weights[kind == k] = own[truth.states[kind == k]]  # the last is of unknown labels
+                weights[kind == k] *= own[truth.states[kind == k]]  # the last is of unknown labels
         if self.node_weight is not None:
             by_node = check.numbers(self.node_weight, "node_weight")
             if by_node.ndim != 1 or np.any(by_node < 0):
@@ -307,9 +307,10 @@ class OverlapLoss(TaskLoss):
 
 def _balanced(weights, truth):
     """Weights of nodes whose sums over the nodes of each class of a sample are equal."""
-    n_classes = truth.n_states + 1  # the last is of unknown labels
     if truth.kind is not None:
         raise ValueError("class_weight='balanced_sample' needs nodes of one kind")
+    weights = weights * (truth.states != MISSING)
+    n_classes = truth.n_states + 1  # the last is of unknown labels
     sample = np.repeat(np.arange(len(truth.lengths)), truth.lengths)
     cell = sample * n_classes + truth.states % n_classes
     sums = np.bincount(cell, weights, len(truth.lengths) * n_classes)

@@ -237,6 +237,16 @@ def test_candidates_explain_the_match(films):
     assert [c.score for c in found] == sorted((c.score for c in found), reverse=True)
 
 
+def test_neighbors_are_listed_by_each_relation_that_both_sides_have():
+    labels = {"m": "Blue Night", "p": "Ann Lee"}
+    facts = [("m", "actor", "p"), ("m", "director", "p"), ("p", "author", "m")]
+    one = KnowledgeBase(facts, labels=labels)
+    for kept in ([facts[1]], facts[1:], facts):
+        model = KnowledgeBaseAligner().fit(one, KnowledgeBase(kept, labels=labels))
+        links = model.candidates("m")[0].neighbors
+        assert sorted(links) == sorted((name, "p", "p") for _, name, _ in kept)
+
+
 def test_partial_fit_keeps_matches_and_finds_more():
     one = KnowledgeBase([("m", "actor", "p")], labels={"m": "Blue Night", "p": "Ann Lee"})
     two = KnowledgeBase([("f", "actor", "q")], labels={"f": "Blue Night", "q": "Ann Li"})
@@ -274,6 +284,12 @@ def test_bad_settings(changed, message):
     kb = KnowledgeBase([("m", "actor", "p")])
     with pytest.raises(ValueError, match=message):
         KnowledgeBaseAligner(**changed).fit(kb, kb)
+
+
+def test_scores_need_pairs():
+    kb = KnowledgeBase([("m", "actor", "p")])
+    with pytest.raises(ValueError, match="pairs must be a dict or a list of pairs, got None"):
+        KnowledgeBaseAligner().fit(kb, kb).score_samples(None)
 
 
 def test_a_table_is_judged_by_names_and_values_alone():

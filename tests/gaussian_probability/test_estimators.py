@@ -74,6 +74,15 @@ def test_truncated_normal_recovers_its_parameters(rng):
     assert model.score_samples([[-1.0, 1.0]])[0] == -np.inf
 
 
+def test_probability_of_the_region_is_not_that_of_few_draws(rng):
+    cov = np.array([[1.0, 0.6, 0.2], [0.6, 1.0, -0.3], [0.2, -0.3, 1.0]])
+    X = rng.multivariate_normal(np.zeros(3), cov, size=2000)
+    model = TruncatedGaussian(lower=-0.5).fit(X[np.all(X > -0.5, axis=1)])
+    region = log_gaussian_probability(-0.5, np.inf, model.mean_, model.covariance_)
+    assert region.method == "sampled"
+    assert model.log_prob_region_ == pytest.approx(region.log_prob, abs=1e-4)
+
+
 def test_without_bounds_it_is_the_normal_distribution(rng):
     X = rng.normal(size=(50, 3))
     model = TruncatedGaussian(reg_covar=1e-12).fit(X)

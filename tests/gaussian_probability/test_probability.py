@@ -1,5 +1,7 @@
 """Log probabilities of boxes and polyhedra against integrals, published numbers and differences."""
 
+import inspect
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
@@ -284,6 +286,19 @@ def test_orthants():
         assert exact.prob == pytest.approx(1.0 / (n + 1), rel=1e-12)
     genz = log_gaussian_probability(0.0, np.inf, cov=equal(4, 0.5), method="genz")
     assert genz.log_prob == pytest.approx(-np.log(5.0), rel=1e-4)
+
+
+@pytest.mark.skipif(
+    "rng" not in inspect.signature(multivariate_normal.cdf).parameters,
+    reason="this version of SciPy draws the shifts of the lattice without a seed",
+)
+def test_lattices_have_a_seed():
+    options = {"cov": equal(4, 0.5), "method": "genz", "n_draws": 1000}
+    first, same, other = (
+        log_gaussian_probability(-1.0, 0.5, **options, random_state=seed).log_prob
+        for seed in (0, 0, 1)
+    )
+    assert first == same != other
 
 
 def test_minimal_polyhedra():

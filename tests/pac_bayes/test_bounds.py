@@ -225,6 +225,7 @@ def test_table_of_the_paper():
     [
         (lambda: catoni_bound(1.1, 1.0, 10), "emp_risk must be in loss_range.*clip the losses"),
         (lambda: catoni_bound(0.1, 1.0, 10, 1.0), "delta must be between 0 and 1"),
+        (lambda: catoni_bound(0.1, 1.0, 10, [0.05, 1.5]), "delta must be .* got 1.5"),
         (lambda: catoni_bound(0.1, -1.0, 10), "kl must be at least 0"),
         (lambda: catoni_bound(0.1, 1.0, 0), "n must be at least 1e-100"),
         (lambda: alquier_bound(5.0, 1.0, 10, loss_range=(1, 4)), "emp_risk must be in loss_range"),

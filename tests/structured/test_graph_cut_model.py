@@ -188,8 +188,18 @@ def test_balanced_samples():
     np.testing.assert_allclose(
         loss.node_costs(truth).dense(), [[0, 3 / 8], [0, 1 / 8], [1 / 2, 0]], rtol=1e-12
     )
+    unlabeled = Truth(np.array([0, 0, 1, -2]), np.array([0, 4]), (np.arange(2),))
+    np.testing.assert_allclose(
+        total.node_costs(unlabeled).factor, [0.75, 0.75, 1.5, 0.0], rtol=1e-12
+    )
     with pytest.raises(ValueError, match="needs nodes of one kind"):
         loss.node_costs(truth._replace(kind=np.zeros(3, int)))
+
+
+def test_weights_of_classes_multiply_those_of_nodes():
+    truth = Truth(np.array([0, 1]), np.array([0, 2]), (np.arange(2),), weight=np.array([2.0, 3.0]))
+    loss = HammingLoss(normalize=False, class_weight={0: 10.0})
+    np.testing.assert_array_equal(loss.node_costs(truth).factor, [20.0, 3.0])
 
 
 def test_overlap_in_weights(rng):
