@@ -161,11 +161,8 @@ class Packed:
             offsets = offsets[index[0] : index[0] + len(index) + 1]
             values = self.values[offsets[0] : offsets[-1]]
             return self._view(values, offsets - offsets[0], np.arange(len(index)))
-        lengths = self.lengths
-        stops = starts_of(lengths)
-        # Row r of sample i stands at offsets[index[i]] + r in the old buffer.
-        rows = np.arange(stops[-1]) + np.repeat(offsets[index] - stops[:-1], lengths)
-        return self._view(self.values[rows], stops, np.arange(len(index)))
+        values = self.values[places_of(offsets[index], self.lengths)]
+        return self._view(values, starts_of(self.lengths), np.arange(len(index)))
 
     def _block(self, j):
         return self.values[self.offsets[j] : self.offsets[j + 1]]
@@ -274,6 +271,12 @@ def writable(array, dtype=np.float64):
 
 def starts_of(lengths):
     return np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)])
+
+
+def places_of(starts, lengths):
+    """Places of the entries of blocks, block by block: entry r of block i is at starts[i] + r."""
+    ends = starts_of(lengths)
+    return np.arange(ends[-1]) + np.repeat(starts - ends[:-1], lengths)
 
 
 def slices_of(lengths):

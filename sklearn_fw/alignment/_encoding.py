@@ -8,7 +8,7 @@ from itertools import chain
 
 import numpy as np
 
-from .._core.packed import starts_of
+from .._core.packed import places_of, starts_of
 from .._core.warnings import warn
 from .._kernels.graphs.greedy_alignment import Neighbors, Values, Words, suggest
 from ._knowledge_base import distinct_rows, local_name
@@ -272,7 +272,7 @@ def pairs_of_rare_values(values, words):
     for side, rows in zip(values, words, strict=True):
         entity = np.repeat(np.arange(len(side.indptr) - 1), np.diff(side.indptr))
         lengths = np.diff(rows.indptr)[side.values]
-        words_of = rows.words[_ranges(rows.indptr[side.values], lengths)]
+        words_of = rows.words[places_of(rows.indptr[side.values], lengths)]
         sides.append(np.column_stack(distinct_rows(words_of, np.repeat(entity, lengths))))
     first, second = sides
     n_words = 1 + max((int(side[-1, 0]) for side in (first, second) if len(side)), default=0)
@@ -280,10 +280,5 @@ def pairs_of_rare_values(values, words):
     rare = (count1 > 0) & (count2 > 0) & (count1 * count2 <= RARE)
     word, entity = first[rare[first[:, 0]]].T
     length = count2[word]
-    others = second[_ranges(starts_of(count2)[word], length), 1]
+    others = second[places_of(starts_of(count2)[word], length), 1]
     return np.column_stack(distinct_rows(np.repeat(entity, length), others))
-
-
-def _ranges(starts, lengths):
-    ends = np.cumsum(lengths)
-    return np.repeat(starts - ends + lengths, lengths) + np.arange(int(lengths.sum()))

@@ -52,14 +52,14 @@ class Origin(NamedTuple):
             raise
 
 
-def find_file(data_home, names, *, what, origin=None):
+def find_file(data_home, names, *, what, origin):
     """Return the path of the first of ``names`` that exists in a folder.
 
     None for ``data_home`` means the folder named by ``SKLEARN_FW_DATA``; ``what`` the file holds
     and its `Origin` are for the error.
     """
     wanted = ", ".join(names)
-    advice = "nothing is downloaded" if origin is None else f"{origin.help}\n{origin}"
+    advice = f"{origin.help}\n{origin}"
     if data_home is None:
         data_home = os.environ.get(VARIABLE)
         if not data_home:

@@ -47,32 +47,29 @@ def make_kb_pair(n_movies=1000, *, random_state=None):
     n_people = n_movies + n_movies // 2
     names, years = _names(rng, n_movies, n_people)
     facts = _facts(rng, n_movies, n_people)
-    data, kept = {}, []
+    data, known = {}, []
     for side in "12":
         there = np.concatenate([
             rng.random_sample(n_movies) < 0.6**0.5, rng.random_sample(n_people) < 0.6**0.5 + 0.1,
         ])  # fmt: skip
-        kept.append(there)
         entities = np.flatnonzero(there).tolist()
         use = there[facts[:, 0]] & there[facts[:, 2]] & (rng.random_sample(len(facts)) < 0.85)
         order = rng.permutation(len(entities))
         ids = {e: f"{side}:{t}" for e, t in zip(entities, order, strict=True)}
-        data[f"ids{side}"] = ids
+        known.append(ids)
         data[f"relations{side}"] = [
             (ids[m], "actor" if r == 0 else "director", ids[p]) for m, r, p in facts[use].tolist()
         ]
         replaced = rng.random_sample(n_movies) < 0.08
-        data[f"labels{side}"] = {
-            ids[e]: _damaged(
-                rng, names[rng.randint(n_movies) if e < n_movies and replaced[e] else e]
-            )
-            for e in entities
-        }
+        data[f"labels{side}"] = labels = {}
+        for e in entities:
+            is_other = e < n_movies and replaced[e]
+            labels[ids[e]] = _damaged(rng, names[rng.randint(n_movies) if is_other else e])
         shift = (rng.random_sample(n_movies) < 0.05) * rng.randint(-1, 2, size=n_movies)
         films = [e for e in entities if e < n_movies]
         data[f"properties{side}"] = [(ids[e], "year", int(years[e] + shift[e])) for e in films]
-    ids1, ids2 = data.pop("ids1"), data.pop("ids2")
-    data["truth"] = {ids1[e]: ids2[e] for e in np.flatnonzero(kept[0] & kept[1]).tolist()}
+    first, second = known
+    data["truth"] = {first[e]: second[e] for e in first if e in second}
     return Bunch(**data)
 
 

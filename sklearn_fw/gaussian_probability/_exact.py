@@ -4,6 +4,7 @@ import numpy as np
 from scipy.optimize import brentq
 
 from .._core import check
+from .._kernels.moments.gaussian import NODES, WEIGHTS
 from ._engine import EQUAL, interval_masses
 
 
@@ -57,7 +58,6 @@ def truncated_normal_moments(lower, upper, mean=0.0, var=1.0):
     return tuple(interval_masses(lower, upper, mean, var))
 
 
-NODES, WEIGHTS = np.polynomial.legendre.leggauss(40)
 PANELS = 2  # on each side of the mode, to begin with
 HALVINGS, MOST_PANELS = 40, 512
 DROP = 60.0  # of the logarithm of the integrand, beyond which nothing counts

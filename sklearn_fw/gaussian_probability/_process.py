@@ -1,6 +1,6 @@
 """Gaussian processes of which intervals are observed: evidence, hyper-parameters, latent values."""
 
-from dataclasses import KW_ONLY
+from dataclasses import KW_ONLY, dataclass, replace
 
 import numpy as np
 from scipy.optimize import minimize
@@ -63,16 +63,18 @@ NOISE_SPREAD = 1.0  # of that of a learned noise about its start
 NOISES = (1e-3, 1e2)  # standard deviations that may be learned
 
 
+@dataclass
 class Intervals:
     """Observed intervals of latent values with noise, which may be learned.
 
     What has more parameters overrides ``theta``, ``bounds``, `with_theta` and `gradient`.
     """
 
-    def __init__(self, lower, upper, noise, learns_noise=False, constant=0.0):
-        self.lower, self.upper, self.noise = lower, upper, noise
-        self.learns_noise = learns_noise
-        self.constant = constant  # added to the log evidence, of the unit of known values
+    lower: np.ndarray
+    upper: np.ndarray
+    noise: float
+    learns_noise: bool = False
+    constant: float = 0.0  # added to the log evidence, of the unit of known values
 
     @property
     def theta(self):
@@ -83,14 +85,10 @@ class Intervals:
         return np.log([NOISES]) if self.learns_noise else np.empty((0, 2))
 
     def with_theta(self, theta):
-        if not self.learns_noise:
-            return self
-        noise = float(np.exp(theta[0]))
-        return Intervals(self.lower, self.upper, noise, True, self.constant)
+        return replace(self, noise=float(np.exp(theta[0]))) if self.learns_noise else self
 
     def of(self, rows):
-        lower, upper = self.lower[rows], self.upper[rows]
-        return Intervals(lower, upper, self.noise, self.learns_noise, self.constant)
+        return replace(self, lower=self.lower[rows], upper=self.upper[rows])
 
     def gradient(self, posterior):
         if not self.learns_noise:
@@ -233,11 +231,10 @@ class IntervalProcess(Estimator):
             if theta is not None:
                 kernel = kernel.clone_with_theta(theta[:n])
                 observed = observed.with_theta(theta[n:])
-            K, K_gradient = kernel(self.X_train_, eval_gradient=True)
+            K, gradient_of = _with_gradient(kernel, self.X_train_, by_column=False)
             posterior = self._posterior(K, observed)
             values.append(posterior.log_z + observed.constant)
-            by_kernel = np.tensordot(posterior.inner, K_gradient, axes=2)
-            gradients.append(np.r_[by_kernel, observed.gradient(posterior)])
+            gradients.append(np.r_[gradient_of(posterior), observed.gradient(posterior)])
         value = float(np.mean(values))
         return (value, np.mean(gradients, axis=0)) if eval_gradient else value
 

@@ -446,9 +446,7 @@ def psi_gaussian_linear(
     n = values(n, "n", LEAST)
     if np.any(n > MOST) or np.any(lam > MOST):
         raise ValueError(f"n and lam must be at most {MOST:g}")
-    lam, n = np.broadcast_arrays(lam, n)
-    found = [_psi(float(a), float(b), *model) for a, b in zip(lam.ravel(), n.ravel())]
-    return answer(np.reshape(found, lam.shape))
+    return answer(np.vectorize(_psi, otypes=[float])(lam, n, *model))
 
 
 def _psi(lam, n, noise, prior, x_variance, w_norm2, noise_true, d):

@@ -1,6 +1,7 @@
 """Choice and average of models by their evidence, with bounds over the choice."""
 
 from dataclasses import KW_ONLY
+from functools import partial
 from numbers import Real
 
 import numpy as np
@@ -123,11 +124,9 @@ class PACBayesModelSelector(ScoreMixin, MetaEstimatorMixin, Estimator):
         self.selection_penalty_ = max(0.0, float(logsumexp(logs) - logs.max())) / n
         self.bounds_ = self.averaging_bound_ = None
         if self.gap is not None:
-            given, options = (self.log_evidences_, n, self.delta), {"gap": self.gap}
-            self.bounds_, self.averaging_bound_ = (
-                model_selection_bounds(*given, **options, log_prior=log_prior, average=average)
-                for average in (False, True)
-            )
+            given, options = (self.log_evidences_, n, self.delta), {"log_prior": log_prior}
+            bounds = partial(model_selection_bounds, *given, gap=self.gap, **options)
+            self.bounds_, self.averaging_bound_ = bounds(), bounds(average=True)
         return self
 
     def _grid(self):

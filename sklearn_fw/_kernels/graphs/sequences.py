@@ -22,10 +22,9 @@ def advance(row, token, target):
 
 
 @njit
-def edit_distance(text, target, row):
-    """Insertions, deletions and replacements that turn one into the other; ``row`` is scratch."""
-    for j in range(len(target) + 1):
-        row[j] = j
+def edit_distance(text, target):
+    """Insertions, deletions and replacements that turn one into the other."""
+    row = np.arange(len(target) + 1)
     for i in range(len(text)):
         advance(row, text[i], target)
     return row[len(target)]

@@ -135,7 +135,7 @@ def all_interval_moments(lower, upper, mean, var, out):
         out[i, 0], out[i, 1], out[i, 2] = interval_moments(lower[i], upper[i], mean[i], var[i])
 
 
-@njit
+@inner
 def interval_sweep(cov, mean, lower, upper, fraction, tau, nu, damping):
     """Update each Gaussian site in turn, in place; return the largest change of a marginal.
 
