@@ -154,14 +154,13 @@ class Packed:
         that holds already; a run of neighboring blocks views a dense buffer; anything else is
         copied.
         """
-        index, offsets, n_blocks = self.index, self.offsets, len(self.offsets) - 1
+        index, offsets = self.index, self.offsets
         if len(index) and np.array_equal(index, np.arange(index[0], index[0] + len(index))):
-            if len(index) == n_blocks:
+            if len(index) == len(offsets) - 1:
                 return self
-            offsets = offsets[index[0] : index[0] + len(index) + 1]
-            values = self.values[offsets[0] : offsets[-1]]
-            return self._view(values, offsets - offsets[0], np.arange(len(index)))
-        values = self.values[places_of(offsets[index], self.lengths)]
+            values = self.values[offsets[index[0]] : offsets[index[-1] + 1]]
+        else:
+            values = self.values[places_of(offsets[index], self.lengths)]
         return self._view(values, starts_of(self.lengths), np.arange(len(index)))
 
     def _block(self, j):

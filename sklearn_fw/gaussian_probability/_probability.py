@@ -39,7 +39,8 @@ class GaussianProbabilityResult:
         Gradients of ``log_prob_ep`` in mean and covariance; the latter is symmetric: a change D
         adds ``sum(gradient_covariance * D)``.
     gradient_lower, gradient_upper : ndarray of shape (p,) or None
-        Gradients in the bounds.
+        Gradients in the bounds; with ``minimal=True`` in those that were tightened, and 0 for rows
+        that were left out.
     site_precision, site_shift : ndarray of shape (p,) or None
         Precisions of the Gaussian sites, and these times their means.
     n_iter, converged : int, bool
@@ -189,7 +190,9 @@ def log_gaussian_probability(
     lower, upper = polyhedra.check_bounds(lower, upper, n if A is None else len(A))
     if check.flag(minimal, "minimal"):
         rows = np.eye(n) if A is None else A
-        A, lower, upper, _ = polyhedra.minimal_polyhedron(rows, lower, upper)
+        _, low, high, active = polyhedra.minimal_polyhedron(rows, lower, upper)
+        lower, upper = np.full(len(rows), -np.inf), np.full(len(rows), np.inf)
+        lower[active], upper[active] = low, high
     if isinstance(power, str):
         check.choice(power, "power", {"gram"}, "a number")
     else:

@@ -67,7 +67,9 @@ class _Cloud:
 
     def __init__(self, G, lower, upper, sites, rng):
         self.G, self.lower, self.upper, self.sites = G, lower, upper, sites
-        self.order = _order(sites, lower, upper)
+        # Bounds that hold the most first: their coordinates leave least to be guessed.
+        bounded = np.isfinite(lower) | np.isfinite(upper)
+        self.order = np.lexsort((sites.log_masses, ~bounded))
         self.shifts = rng.integers(2**BITS, size=(SHIFTS, len(lower)))
         self.points = qmc.Sobol(len(lower), scramble=True, bits=BITS, seed=int(rng.integers(2**31)))
         self.numbers = np.empty((0, len(lower)), np.int64)
@@ -137,12 +139,6 @@ def _safe_precisions(G, lower, upper, tau):
         largest = float(eigvalsh(inner, subset_by_index=(last, last))[0])
         tau[far] *= min(1.0, 0.5 / max(largest, 0.5))
     return tau
-
-
-def _order(sites, lower, upper):
-    """Bounds that hold the most first: their coordinates leave least to be guessed."""
-    bounded = np.isfinite(lower) | np.isfinite(upper)
-    return np.lexsort((sites.log_masses, ~bounded))
 
 
 def _semidefinite_root(cov):

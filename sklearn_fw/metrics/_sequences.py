@@ -11,7 +11,7 @@ from sklearn.metrics import make_scorer
 
 from .. import task_losses
 from .._core import check
-from .._core.labels import check_pairs, locate
+from .._core.labels import locate
 
 MOST_DIGITS = 50  # decimals of a ratio
 PhraseScores = namedtuple("PhraseScores", "precision recall f1")
@@ -133,10 +133,10 @@ def phrase_counts(y_true, y_pred, *, sample_weight=None):
     >>> phrase_counts([["B-NP", "I-NP", "B-VP"]], [["B-NP", "I-NP", "I-NP"]])
     {'NP': (1, 1, 0), 'VP': (1, 0, 0)}
     """
-    pairs, lengths, _ = check_pairs(y_true, y_pred)
+    truth, predicted = task_losses.read_labels(y_true, y_pred)
+    lengths, codes = truth.lengths, (truth.states, predicted)
     weight = _check_weight(sample_weight, len(lengths))
-    tags, codes = _number_tags(pairs, lengths)
-    prefixes, types = _split_tags(tags, codes, lengths)
+    prefixes, types = _split_tags(truth.classes[0].tolist(), codes, lengths)
     names, type_of = np.unique(types, return_inverse=True) if types else ([], np.empty(0, int))
     sample = np.repeat(np.arange(len(lengths)), lengths)
     found = []  # rows of first token, token after the last, and type
@@ -291,26 +291,17 @@ def _losses(loss, y_true, y_pred):
     return loss.node_costs(truth).losses(truth, states), truth.lengths
 
 
-def _number_tags(pairs, lengths):
-    numbers, codes = {}, []
-    for name, flat in zip(("y_true", "y_pred"), pairs):
-        tags = flat.tolist() if isinstance(flat, np.ndarray) else flat
-        for tag in tags:
-            if tag not in numbers:
-                numbers[tag] = len(numbers)
-                if not isinstance(tag, str):
-                    where = locate(tags.index(tag), lengths)
-                    raise ValueError(f"{where} of {name} has the label {tag!r}: tags must be text")
-        codes.append(np.fromiter(map(numbers.__getitem__, tags), np.intp, len(tags)))
-    return list(numbers), codes
-
-
 def _split_tags(tags, codes, lengths):
-    found = [task_losses.split_tag(tag) for tag in tags]
+    """Prefixes and types of tags; ``codes`` of their tokens are for the message."""
+    found = [task_losses.split_tag(tag) if isinstance(tag, str) else None for tag in tags]
     if None in found:
         number = found.index(None)
-        token = min(np.flatnonzero(c == number).min(initial=len(c)) for c in codes)
-        raise ValueError(f"tag {tags[number]!r} at {locate(token, lengths)} {task_losses.NO_TAG}")
+        tag, own = tags[number], codes[0] if number in codes[0] else codes[1]
+        where = locate(int(np.argmax(own == number)), lengths)
+        if isinstance(tag, str):
+            raise ValueError(f"tag {tag!r} at {where} {task_losses.NO_TAG}")
+        name = "y_true" if own is codes[0] else "y_pred"
+        raise ValueError(f"{where} of {name} has the label {tag!r}: tags must be text")
     return np.array([prefix for prefix, _ in found]), [kind for _, kind in found]
 
 

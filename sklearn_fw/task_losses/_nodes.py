@@ -247,9 +247,8 @@ class ZeroOneLoss(TaskLoss):
         return read_mistakes(y_true, y_pred)
 
     def node_costs(self, truth):
-        single = truth.lengths.max(initial=0) <= 1
-        costs = HammingLoss(normalize=False).node_costs(truth)
-        if single:
+        costs = HammingLoss(normalize=False).node_costs(truth._replace(weight=None))
+        if truth.lengths.max(initial=0) <= 1:
             return costs
         return costs._replace(factor=np.zeros_like(costs.factor), whole=1.0)
 

@@ -308,6 +308,14 @@ def test_minimal_polyhedra():
     np.testing.assert_allclose((low, high), ([-1.0, -1.0], [0.5, 1.0]))
 
 
+def test_gradients_in_bounds_of_rows_that_others_imply_are_zero():
+    region = {"cov": np.eye(2), "constraints": [[1.0, 0.0], [0.1, 0.1], [0.0, 1.0]]}
+    found = log_gaussian_probability(-1.0, [1.0, 5.0, 0.5], **region, minimal=True, **TIGHT)
+    box = log_gaussian_probability(-1.0, [1.0, 0.5], cov=np.eye(2), **TIGHT)
+    assert_allclose(np.delete(found.gradient_upper, 1), box.gradient_upper, rtol=1e-9)
+    assert found.gradient_lower[1] == found.gradient_upper[1] == 0.0
+
+
 @pytest.mark.parametrize(
     ("change", "text"),
     [

@@ -10,7 +10,7 @@ from _references import solve_structured_svm
 from sklearn_fw import StructuredSVM
 from sklearn_fw.inference import GraphCut, TreeMaxProduct
 from sklearn_fw.structured import BlockFrankWolfe, GraphCutModel, GraphModel
-from sklearn_fw.task_losses import HammingLoss, OverlapLoss, Truth
+from sklearn_fw.task_losses import HammingLoss, OverlapLoss, Truth, ZeroOneLoss
 
 budget_may_end = pytest.mark.filterwarnings(
     f"ignore::{ConvergenceWarning.__module__}.{ConvergenceWarning.__name__}"
@@ -200,6 +200,11 @@ def test_weights_of_classes_multiply_those_of_nodes():
     truth = Truth(np.array([0, 1]), np.array([0, 2]), (np.arange(2),), weight=np.array([2.0, 3.0]))
     loss = HammingLoss(normalize=False, class_weight={0: 10.0})
     np.testing.assert_array_equal(loss.node_costs(truth).factor, [20.0, 3.0])
+
+
+def test_zero_one_loss_of_single_nodes_has_no_weights():
+    truth = Truth(np.array([0, 1]), np.arange(3), (np.arange(2),), weight=np.array([2.0, 3.0]))
+    np.testing.assert_array_equal(ZeroOneLoss().node_costs(truth).factor, [1.0, 1.0])
 
 
 def test_overlap_in_weights(rng):
