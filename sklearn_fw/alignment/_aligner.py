@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from .._core import check
 from .._core.estimator import Estimator
 from .._core.labels import as_mapping, mapping_counts, precision_recall_f1
-from .._core.packed import starts_of
+from .._core.packed import objects, starts_of
 from .._core.parameters import check_parameters
 from .._core.warnings import warn
 from .._kernels.graphs.greedy_alignment import align, graph_terms, pair_terms
@@ -309,17 +309,14 @@ class KnowledgeBaseAligner(Estimator):
         pairs, scores, (n_candidates, n_skipped) = found
         names1, names2 = self.kb1_.entities, self.kb2_.entities
         terms = pair_terms(pairs, self._text, self._smoothing)
-        columns = {
-            "score": scores[:, 0], "graph": scores[:, 1], "string": terms[:, 0],
-            "prop": terms[:, 1], "static": terms @ [1.0 - self.beta, self.beta],
-            "iteration": np.maximum(np.arange(len(pairs)) - n_seed + 1, 0),
-        }  # fmt: skip
-        for column, names, codes in zip(("entity1", "entity2"), (names1, names2), pairs.T):
-            columns[column] = np.fromiter((names[c] for c in codes.tolist()), object, len(codes))
-        self.matches_ = np.empty(len(pairs), dtype=MATCH)
-        for column, values in columns.items():
-            self.matches_[column] = values
-        self.mapping_ = dict(zip(self.matches_["entity1"], self.matches_["entity2"], strict=True))
+        self.matches_ = matches = np.empty(len(pairs), dtype=MATCH)
+        matches["entity1"] = objects([names1[code] for code in pairs[:, 0].tolist()])
+        matches["entity2"] = objects([names2[code] for code in pairs[:, 1].tolist()])
+        matches["score"], matches["graph"] = scores.T
+        matches["string"], matches["prop"] = terms.T
+        matches["static"] = terms @ [1.0 - self.beta, self.beta]
+        matches["iteration"] = np.maximum(np.arange(len(pairs)) - n_seed + 1, 0)
+        self.mapping_ = dict(zip(matches["entity1"], matches["entity2"], strict=True))
         self.inverse_mapping_ = {b: a for a, b in self.mapping_.items()}
         self._mapped = np.full(len(names1), -1, dtype=np.int64)
         self._mapped[pairs[:, 0]] = pairs[:, 1]
@@ -454,9 +451,9 @@ class KnowledgeBaseAligner(Estimator):
         """Name of the relation of the first fact that links i to k over one class of relations."""
         facts, names = self.kb1_.relations, self.kb1_.relation_names
         ties, _ = enc.tie_names(names, self.kb2_.relation_names, self.relation_map, "relation")
-        ends = (k, i) if relation % 2 else (i, k)
-        fits = np.all(facts[:, [0, 2]] == ends, axis=1) & (ties[facts[:, 1]] == relation // 2)
-        return names[facts[np.argmax(fits), 1]]
+        first, second = (k, i) if relation % 2 else (i, k)
+        linking = facts[(facts[:, 0] == first) & (facts[:, 2] == second), 1]
+        return names[linking[np.argmax(ties[linking] == relation // 2)]]
 
     def _check_truth(self, truth):
         """Truth as a dict, of which at least one pair is of entities that both sides have."""

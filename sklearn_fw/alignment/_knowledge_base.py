@@ -223,7 +223,8 @@ class KnowledgeBase:
             (node, a, value) for node, data in nodes for a, value in data.items()
             if a != label_attr and (wanted is None or a in wanted)
         ]  # fmt: skip
-        labels = {node: str(data[label_attr]) for node, data in nodes if label_attr in data}
+        labels = {node: data.get(label_attr) for node, data in nodes}
+        labels = {node: str(label) for node, label in labels.items() if not _is_missing(label)}
         return cls(relations, properties, labels, list(graph.nodes))
 
     @classmethod

@@ -4,6 +4,7 @@ import json
 
 from sklearn.utils import Bunch
 
+from .._core import check
 from .._core.files import damage, read_text
 from ._files import Origin, find_file
 
@@ -89,8 +90,7 @@ def load_word_alignment(data_home=None, *, corpus="hansards"):
     >>> pairs.sure_train[5]  # doctest: +SKIP
     [(3, 1)]
     """
-    if not (isinstance(corpus, str) and corpus in _NAMES):
-        raise ValueError(f"corpus must be 'hansards' or 'europarl', got {corpus!r}")
+    check.choice(corpus, "corpus", _NAMES)
     bunch = Bunch(filenames=[], DESCR=f"{DESCR}{ORIGIN}")
     for part, suffix in (("train", "train"), ("test", "valid")):
         name = f"{_NAMES[corpus]}_{suffix}.jsonl"

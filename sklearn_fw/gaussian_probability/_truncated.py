@@ -96,7 +96,7 @@ class TruncatedGaussian(DensityMixin, Estimator):
         region = self._lower - self._A @ center, self._upper - self._A @ center, self._A * scale
         second = rows.T @ rows / len(rows)
         floor = float(self.reg_covar) * max(float(np.trace(second)) / n, 1e-12)
-        mean, cov, self.n_iter_ = self._maximise(second, region, floor)
+        mean, cov, self.n_iter_ = self._maximize(second, region, floor)
         self.mean_ = center + scale * mean
         self.covariance_ = cov * scale * scale[:, None]
         region = self._lower, self._upper, self._A
@@ -105,7 +105,7 @@ class TruncatedGaussian(DensityMixin, Estimator):
         self.truncated_mean_, self.truncated_covariance_ = result.mean, result.covariance
         return self
 
-    def _maximise(self, second, region, floor):
+    def _maximize(self, second, region, floor):
         n = len(second)
         below = np.tril_indices(n)
         cov = second + floor * np.eye(n)

@@ -84,6 +84,15 @@ def test_networkx():
     assert kb.labels == ["Ann", ""] if kb.entities == ["a", "b"] else ["", "Ann"]
 
 
+def test_nodes_with_missing_labels_have_none():
+    nx = pytest.importorskip("networkx")
+    graph = nx.DiGraph()
+    graph.add_node("a", label=None)
+    graph.add_node("b", label=float("nan"))
+    graph.add_node("c", label=7)
+    assert KnowledgeBase.from_networkx(graph).labels == ["", "", "7"]
+
+
 def test_merge():
     one = KnowledgeBase([("a", "r", "b")], labels={"a": "Ann"})
     both = one.merge(KnowledgeBase([("b", "r", "c")], [("a", "p", 1)], {"a": "Anna", "c": "Cy"}))

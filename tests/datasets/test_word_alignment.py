@@ -51,7 +51,7 @@ def test_absent_files_are_named(tmp_path, monkeypatch):
         load_word_alignment()
     with pytest.raises(FileNotFoundError, match=r"\(europarl, train pairs\): looked for word_al"):
         load_word_alignment(tmp_path, corpus="europarl")
-    with pytest.raises(ValueError, match="corpus must be 'hansards' or 'europarl', got 'xx'"):
+    with pytest.raises(ValueError, match="corpus must be one of 'europarl', 'hansards'; got 'xx'"):
         load_word_alignment(tmp_path, corpus="xx")
 
 

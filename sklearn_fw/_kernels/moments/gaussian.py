@@ -14,11 +14,11 @@ ROOT_PI = math.sqrt(math.pi)
 FAR = 4.0  # from here on draws are made in logarithms
 
 # Rational approximation of the normal quantile, relative error 1.2e-9: Acklam (2003).
-CENTRE_TOP = np.array([
+CENTER_TOP = np.array([
     -3.969683028665376e01, 2.209460984245205e02, -2.759285104469687e02,
     1.383577518672690e02, -3.066479806614716e01, 2.506628277459239e00,
 ])  # fmt: skip
-CENTRE_BOTTOM = np.array([
+CENTER_BOTTOM = np.array([
     -5.447609879822406e01, 1.615858368580409e02, -1.556989798598866e02,
     6.680131188771972e01, -1.328068155288572e01, 1.0,
 ])  # fmt: skip
@@ -63,7 +63,7 @@ def _quantile(p):
         return -_polynomial(TAIL_TOP, q) / _polynomial(TAIL_BOTTOM, q)
     q = p - 0.5
     r = q * q
-    return q * _polynomial(CENTRE_TOP, r) / _polynomial(CENTRE_BOTTOM, r)
+    return q * _polynomial(CENTER_TOP, r) / _polynomial(CENTER_BOTTOM, r)
 
 
 @inner
@@ -287,7 +287,7 @@ def weigh_draws(root, pivots, tau, slope, lower, upper, uniforms, log_weights):
             mean = (m - v * slope[k]) / left
             sd = math.sqrt(var)
             a, b = (low - mean) / sd, (high - mean) / sd
-            x, log_mass = mean, 0.0
+            log_mass = 0.0
             if a == -np.inf and b == np.inf:
                 x = mean + sd * _quantile(min(max(uniforms[r, k], 1e-300), 1.0 - 1e-16))
             else:
@@ -296,12 +296,7 @@ def weigh_draws(root, pivots, tau, slope, lower, upper, uniforms, log_weights):
                     a, b = -b, -a
                 u = uniforms[r, k]
                 log_mass, d = _far_draw(a, b, u) if a >= FAR else _near_draw(a, b, u)
-                if a == -np.inf:
-                    x = mean
-                elif turned:
-                    x = high - sd * d
-                else:
-                    x = low + sd * d
+                x = high - sd * d if turned else low + sd * d
             wide = 1.0 + tau[k] * var
             bent = (slope[k] * (mean + 0.5 * slope[k] * var) - 0.5 * tau[k] * mean * mean) / wide
             total += log_mass - bent + 0.5 * math.log(wide)
