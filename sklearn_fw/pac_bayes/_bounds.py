@@ -346,10 +346,6 @@ def _check_model(loss, noise_variance, prior_variance, x_variance, w_norm2, nois
     )  # fmt: skip
 
 
-def largest_temperature(noise, prior, x_variance):
-    return noise / (x_variance * prior)
-
-
 def subgamma_coefficients(
     loss="nll", *, noise_variance=1.0, prior_variance=1.0, x_variance, w_norm2, noise_true,
     n_features, t=1.0,

@@ -396,7 +396,7 @@ class PACBayesLinearRegression(ScoreMixin, Estimator):
         if loss == "squared":
             risk = 2.0 * noise * (risk - 0.5 * np.log(2.0 * np.pi * noise))
             noise = 0.5
-        limit = bounds.largest_temperature(noise, float(variance[0]), given["x_variance"])
+        limit = noise / (given["x_variance"] * float(variance[0]))  # from where on psi is infinite
         if lam is None:
             lam = self.lambda_ if kind == "subgamma" else min(self.lambda_, SAFE * limit)
         lam = check.strength(lam, "lam")

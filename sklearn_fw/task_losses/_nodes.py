@@ -7,6 +7,7 @@ import numpy as np
 
 from .._core import check
 from .._core.costs import MISSING, NodeCosts
+from .._core.packed import places_of
 from ._base import TaskLoss, as_samples, read_labels, read_mistakes
 
 
@@ -50,7 +51,8 @@ class HammingLoss(_SumOverNodes):
         Divide by the number of labels of a sample, or by their weight, so that the loss is between
         0 and 1. Then wrong labels of long sequences cost little.
     class_weight : dict, "balanced_sample" or None, default=None
-        Weight of a label by its true class; classes that are not named have the weight 1.
+        Weight of a label by its true class, which multiplies that of its node (area of a region);
+        classes that are not named have the weight 1.
         "balanced_sample": all classes that a sample has weigh the same there, and together as much
         as its labels do without.
     node_weight : array-like of shape (n,) or None, default=None
@@ -96,8 +98,7 @@ class HammingLoss(_SumOverNodes):
             most = truth.lengths.max(initial=0)
             if most > len(by_node):
                 raise ValueError(f"node_weight holds {len(by_node)} weights for {most} labels")
-            first = np.repeat(truth.node_start[:-1], truth.lengths)
-            weights *= by_node[np.arange(len(weights)) - first]
+            weights *= by_node[places_of(0, truth.lengths)]
         return _balanced(weights, truth) if balanced else weights
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 
 from .._core import check
-from .._core.packed import padded
+from .._core.packed import padded, starts_of
 from .._kernels import lazy
 from ._base import TaskLoss, as_lists
 
@@ -242,5 +242,5 @@ def _phrases(rows, lengths, prefixes, type_of):
     codes = rows[np.arange(rows.shape[1]) < lengths[:, None]]
     row = np.repeat(np.arange(len(rows)), lengths)
     first, end = phrases(codes, row, prefixes, type_of)
-    row, begin = row[first], (np.cumsum(lengths) - lengths)[row[first]]
+    row, begin = row[first], starts_of(lengths)[row[first]]
     return row, first - begin, end - begin, type_of[codes[first]]
