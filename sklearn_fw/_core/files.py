@@ -47,18 +47,15 @@ def name_of(source):
     return name if isinstance(name, str) else f"the open {type(source).__name__}"
 
 
-def read_bytes(source, member=None, *, name="source"):
-    """Content of a file, of a gzip file, of a member of a zip archive, or of an open file.
-
-    ``name`` is the parameter that the source came in by, for errors.
-    """
+def read_bytes(source, member=None):
+    """Content of a file, of a gzip file, of a member of a zip archive, or of an open file."""
     if member is not None and not isinstance(member, str):
         raise TypeError(f"member must be the name of a file in a zip archive, got {_kind(member)}")
     if hasattr(source, "read") and not isinstance(source, type):
         if member is not None:
             raise ValueError(f"member={member!r} goes with the path of a zip archive")
-        return _read_open(source, name)
-    path = check_path(source, name)
+        return _read_open(source)
+    path = check_path(source, "source")
     # All bytes first: then what the system refuses stays an OSError, and the rest is damage.
     content = path.read_bytes()
     suffix = path.suffix.lower()
@@ -67,7 +64,7 @@ def read_bytes(source, member=None, *, name="source"):
     return gunzip(path, content) if suffix == ".gz" else content
 
 
-def _read_open(source, name):
+def _read_open(source):
     try:
         content = source.read()
     except UnicodeDecodeError as error:
@@ -79,7 +76,7 @@ def _read_open(source, name):
         return content.encode("utf-8", errors="surrogatepass")
     if not isinstance(content, bytes | bytearray | memoryview):
         raise TypeError(
-            f"{name} must be a path or an open file whose read() gives text or bytes, got "
+            f"source must be a path or an open file whose read() gives text or bytes, got "
             f"{_kind(content)} from {type(source).__name__}"
         )
     return bytes(content)

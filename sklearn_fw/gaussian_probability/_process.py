@@ -17,7 +17,7 @@ from .._core.warnings import warn
 from ._engine import propagate
 
 
-def latent_posterior(K, observed, tol, max_iter, start=None):
+def latent_posterior(K, observed, tol, max_iter, start):
     """Sites of latent values f ~ N(0, K) given lower < f + noise e < upper; None without mass.
 
     For signs the fixed point is that of probit sites on f; where the ends are equal the value is

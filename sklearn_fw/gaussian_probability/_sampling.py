@@ -18,7 +18,6 @@ PILOT = 16  # points of each copy that choose the draw
 FEWEST, MOST = 8, 2**13  # points of each copy
 POWERS = (0.0, 0.5, 1.0)  # of the sites that the draw knows
 OPEN = 3.0  # standard deviations, from which on an interval counts as open to one side
-SECONDS = 0.2  # of work on a slow core, half of that on a usual one, by the counts of `_count`
 SHARPEST = 1e4  # precision of a site in that of its prior, in a draw
 RAMP = 0.05  # length of each end of a coordinate where points lie closer than in the middle
 STRETCHED = 6  # coordinates with such ends, from the first that is drawn
@@ -26,7 +25,7 @@ DIGITS = 2e-9  # of the quantiles of draws
 TARGET = 1e-7  # error of log Z at which no more points are drawn
 
 
-def refine(G, h, lower, upper, sites, *, rng, seconds=SECONDS, n_draws=None):
+def refine(G, lower, upper, sites, *, rng, seconds, n_draws):
     """The log probability of the box, and half the width of a 99 % interval.
 
     The draw is the normal distribution with the sites of ``sites`` to some power, tilted so that
