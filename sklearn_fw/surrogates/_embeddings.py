@@ -159,7 +159,7 @@ class NodeOutputs:
             if not np.any(distinct):
                 self.spaces.append(None)
                 continue
-            space = ScoreSpace(np.ones((1, len(own))), distinct.T)
+            space = ScoreSpace(distinct)
             self.spaces.append(space)
             parts.append(-here @ space.basis / len(own))
         self.targets = np.column_stack([-total, *parts])
