@@ -77,7 +77,7 @@ LINES_OF_CODE = {
     "linear_model": 1687,
     "density": 1349,
     "gaussian_probability": 1460,
-    "pac_bayes": 548,
+    "pac_bayes": 547,
     "decomposition": 1344,
     "cluster": 1071,
     "alignment": 823,

@@ -8,7 +8,7 @@ from .._core import check
 LEAST = 1e-100  # positive number that may be
 
 
-def values(number, name, least):
+def check_at_least(number, name, least):
     array = check.numbers(number, name)
     if array.min(initial=np.inf) < least:
         raise ValueError(f"{name} must be at least {least:g}, got {array.min():g}")
@@ -25,8 +25,8 @@ def check_confidence(delta):
 
 
 def check_complexity(kl, n, delta):
-    kl = values(0.0 if kl is None else kl, "kl", 0.0)
-    n = values(n, "n", LEAST)
+    kl = check_at_least(0.0 if kl is None else kl, "kl", 0.0)
+    n = check_at_least(n, "n", LEAST)
     return kl - np.log(check_confidence(delta)), n
 
 
@@ -181,11 +181,11 @@ def alquier_bound(
     if isinstance(lam, str):
         check.choice(lam, "lam", {"n", "sqrt"}, "a number")
         lam = n if lam == "n" else np.sqrt(n)
-    lam = values(lam, "lam", LEAST)
+    lam = check_at_least(lam, "lam", LEAST)
     if kl is None and np.any(lam != n):
         raise ValueError("lam must be 'n' with kl=None: the evidence is that of the temperature n")
     if s2 is not None:
-        s2, c, t = values(s2, "s2", 0.0), values(c, "c", 0.0), lam / n
+        s2, c, t = check_at_least(s2, "s2", 0.0), check_at_least(c, "c", 0.0), lam / n
         if np.any(c * t >= 1.0):
             raise ValueError("c must be below n / lam, where the moments exist: take a smaller lam")
         psi = lam * t * s2 / (2.0 * (1.0 - c * t))
@@ -438,8 +438,8 @@ def psi_gaussian_linear(
     model = _check_model(
         loss, noise_variance, prior_variance, x_variance, w_norm2, noise_true, n_features
     )
-    lam = values(lam, "lam", LEAST)
-    n = values(n, "n", LEAST)
+    lam = check_at_least(lam, "lam", LEAST)
+    n = check_at_least(n, "n", LEAST)
     if np.any(n > MOST) or np.any(lam > MOST):
         raise ValueError(f"n and lam must be at most {MOST:g}")
     return answer(np.vectorize(_psi, otypes=[float])(lam, n, *model))

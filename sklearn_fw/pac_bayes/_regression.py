@@ -145,7 +145,7 @@ class PACBayesLinearRegression(ScoreMixin, Estimator):
         place = right.T @ (parts * (lam / n) * sizes / noise / (1.0 + gains))
         shrunk = (right.T * (gains / (1.0 + gains))) @ right
         self._posterior = mean + root * place, root[:, None] * (np.eye(len(root)) - shrunk) * root
-        shift = self._shift(X.shape[1])
+        shift = self._shift()
         point, self.covariance_ = shift @ self._posterior[0], shift @ self._posterior[1] @ shift.T
         self.coef_ = point[: X.shape[1]]
         self.intercept_ = float(point[-1]) if has_constant else 0.0
@@ -169,7 +169,7 @@ class PACBayesLinearRegression(ScoreMixin, Estimator):
 
     def _prior(self, d, center):
         """Standard deviations and means of the prior of all coefficients of centered features."""
-        variance = bounds.values(self.prior_variance, "prior_variance", bounds.LEAST)
+        variance = bounds.check_at_least(self.prior_variance, "prior_variance", bounds.LEAST)
         shape = variance.shape
         if shape not in ((), (d,)):
             raise ValueError(f"prior_variance must be a number or have shape ({d},), got {shape}")
@@ -180,12 +180,11 @@ class PACBayesLinearRegression(ScoreMixin, Estimator):
             return spread, mean
         return np.append(spread, np.sqrt(variance.ravel()[0])), np.append(mean, center)
 
-    def _shift(self, d):
+    def _shift(self):
         """Map from coefficients of centered features to those of features as given."""
-        if self._center is None:
-            return np.eye(d)
-        shift = np.eye(d + 1)
-        shift[-1, :-1] = -self._center
+        shift = np.eye(len(self._posterior[0]))
+        if self._center is not None:
+            shift[-1, :-1] = -self._center
         return shift
 
     def _factor(self, n):
@@ -276,7 +275,7 @@ class PACBayesLinearRegression(ScoreMixin, Estimator):
         check_is_fitted(self)
         n_samples = check.integer(n_samples, "n_samples", 1)
         rng = check.random_state(random_state)
-        return self._draw(n_samples, rng) @ self._shift(self.n_features_in_).T
+        return self._draw(n_samples, rng) @ self._shift().T
 
     def _draw(self, n_samples, rng):
         point, covariance = self._posterior
