@@ -15,9 +15,11 @@ from .._core.labels import as_mapping, mapping_counts, precision_recall_f1
 from .._core.packed import objects, starts_of
 from .._core.parameters import check_parameters
 from .._core.warnings import warn
-from .._kernels.graphs.greedy_alignment import align, graph_terms, pair_terms
+from .._kernels import lazy
 from . import _encoding as enc
 from ._knowledge_base import check_knowledge_base
+
+kernels = lazy("graphs.greedy_alignment")
 
 MOST_LABELS = 100_000  # of both sides, for which trigrams are tried
 
@@ -257,7 +259,7 @@ class KnowledgeBaseAligner(Estimator):
             if self.beta > 0.0:
                 suggested = np.concatenate([suggested, enc.pairs_of_rare_values(values, words)])
         limit = min(len(kb1), len(kb2)) if self.max_matches is None else self.max_matches
-        found = align(
+        found = kernels.align(
             seeds[:limit], suggested, self._graphs, self._text, self._smoothing,
             (self.alpha_, float(self.beta), float(self.threshold)),
             (int(limit), int(self.max_neighbor_pairs)),
@@ -300,7 +302,7 @@ class KnowledgeBaseAligner(Estimator):
                 pairs = [pairs[rng.randint(len(pairs))]]
         pairs = np.array(pairs, dtype=np.int64).reshape(-1, 2)
         if kept is None and self.seed_fraction < 1.0:
-            terms = pair_terms(pairs, self._text, self._smoothing)
+            terms = kernels.pair_terms(pairs, self._text, self._smoothing)
             order = np.argsort(-(terms @ [1.0 - self.beta, self.beta]), kind="stable")
             pairs = pairs[order[: int(np.ceil(self.seed_fraction * len(pairs)))]]
         return pairs
@@ -308,7 +310,7 @@ class KnowledgeBaseAligner(Estimator):
     def _store(self, found, n_seed, limit):
         pairs, scores, (n_candidates, n_skipped) = found
         names1, names2 = self.kb1_.entities, self.kb2_.entities
-        terms = pair_terms(pairs, self._text, self._smoothing)
+        terms = kernels.pair_terms(pairs, self._text, self._smoothing)
         self.matches_ = matches = np.empty(len(pairs), dtype=MATCH)
         matches["entity1"] = objects([names1[code] for code in pairs[:, 0].tolist()])
         matches["entity2"] = objects([names2[code] for code in pairs[:, 1].tolist()])
@@ -380,8 +382,8 @@ class KnowledgeBaseAligner(Estimator):
     def _terms(self, pairs):
         """Score, string, property and graph term of pairs of numbers."""
         check_parameters(self)  # they may be others than at the fit
-        terms = pair_terms(pairs, self._text, self._smoothing)
-        graph = graph_terms(pairs, self._mapped, *self._graphs)
+        terms = kernels.pair_terms(pairs, self._text, self._smoothing)
+        graph = kernels.graph_terms(pairs, self._mapped, *self._graphs)
         static = terms @ [1.0 - self.beta, self.beta]
         return np.column_stack([(1.0 - self.alpha_) * static + self.alpha_ * graph, terms, graph])
 

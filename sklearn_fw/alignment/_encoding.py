@@ -10,8 +10,10 @@ import numpy as np
 
 from .._core.packed import places_of, starts_of
 from .._core.warnings import warn
-from .._kernels.graphs.greedy_alignment import Neighbors, Values, Words, suggest
+from .._kernels import lazy
 from ._knowledge_base import distinct_rows, local_name
+
+kernels = lazy("graphs.greedy_alignment")
 
 WORD = re.compile(r"[^\W_]+")
 DATE = re.compile(r"([12]\d{3})-\d{1,2}-\d{1,2}")
@@ -86,7 +88,7 @@ def _starts(rows, n_rows):
 
 
 def _weighted(indptr, words, weights):
-    return Words(indptr, words, weights, np.diff(np.r_[0.0, np.cumsum(weights)][indptr]))
+    return kernels.Words(indptr, words, weights, np.diff(np.r_[0.0, np.cumsum(weights)][indptr]))
 
 
 def encode_labels(texts, weighting, by_trigrams):
@@ -192,7 +194,7 @@ def _encode_side(n_entities, entities, codes, values, kinds, tokenizer, weightin
     idf = np.log10(np.maximum(n_holders[property_of[row_of]] / np.maximum(n_word[words], 1), 1.0))
     graded = np.array([kinds[code] == "jaccard" for code, _ in distinct], dtype=bool)
     w = np.where(graded[row_of], idf, 1.0) if len(words) else idf
-    made = Values(_starts(entities, n_entities), codes, places, weights)
+    made = kernels.Values(_starts(entities, n_entities), codes, places, weights)
     return made, _weighted(indptr_w, words, w)
 
 
@@ -219,7 +221,7 @@ def encode_graph(kb, tie, weighting, smoothing):
     back = strongest[np.searchsorted(links, neighbors * n + rows)]
     both = gamma[rows] * strongest[link.ravel()] + gamma[neighbors] * back
     relation, neighbors = relation.astype(np.int32), neighbors.astype(np.int32)
-    return Neighbors(_starts(rows, n), relation, neighbors, both)
+    return kernels.Neighbors(_starts(rows, n), relation, neighbors, both)
 
 
 def pairs_of_labels(labels, counts, model, threshold):
@@ -236,7 +238,7 @@ def pairs_of_labels(labels, counts, model, threshold):
     order = np.argsort(labels[1].words, kind="stable")
     postings = starts_of(counts[1]), rows[1][order], labels[1].weights[order]
     least_shared = int(model.min_shared_words)
-    return suggest(*labels, postings, indexed, hidden, least_shared, float(threshold))
+    return kernels.suggest(*labels, postings, indexed, hidden, least_shared, float(threshold))
 
 
 def mutual_fraction(labels, counts, model, threshold):
@@ -258,7 +260,9 @@ def _nearest(labels, counts, rows, model, threshold):
     chosen[rows] = True
     lengths = np.diff(first.indptr)
     used = np.repeat(chosen, lengths)
-    part = Words(starts_of(lengths * chosen), first.words[used], first.weights[used], first.totals)
+    part = kernels.Words(
+        starts_of(lengths * chosen), first.words[used], first.weights[used], first.totals
+    )
     pairs, found = pairs_of_labels((part, labels[1]), counts, model, threshold)
     order = np.argsort(found, kind="stable")  # the largest is written last
     nearest, similarity = np.zeros(len(first.totals), dtype=np.int64), np.zeros(len(first.totals))

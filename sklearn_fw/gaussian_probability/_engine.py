@@ -12,7 +12,9 @@ from scipy.linalg import solve_triangular
 from scipy.linalg.lapack import dlauum, dpotrf, dtrtri
 from scipy.sparse.csgraph import connected_components
 
-from .._kernels.moments.gaussian import all_interval_moments, propagate_boxes
+from .._kernels import lazy
+
+kernels = lazy("moments.gaussian")
 
 MEMORY = 5  # points that the extrapolation knows
 NEAR = 0.3  # standard deviations of change, from which on sweeps are extrapolated
@@ -25,7 +27,9 @@ def interval_masses(lower, upper, mean, var):
     """Log mass, mean and variance of intervals of normal variables."""
     arrays = np.broadcast_arrays(lower, upper, mean, var)
     out = np.empty((arrays[0].size, 3))
-    all_interval_moments(*(np.ascontiguousarray(a, dtype=float).ravel() for a in arrays), out)
+    kernels.all_interval_moments(
+        *(np.ascontiguousarray(a, dtype=float).ravel() for a in arrays), out
+    )
     return (out[:, i].reshape(arrays[0].shape) for i in range(3))
 
 
@@ -215,7 +219,7 @@ def _fixed_point(G, h, lower, upper, fraction, start, *, damping=1.0, tol=1e-5, 
         if found is None:  # one site after another
             tau, nu, change = np.zeros((1, len(h))), np.zeros((1, len(h))), np.zeros(1)
             rows = (a[None] for a in box[1:4])
-            n_iter = propagate_boxes(
+            n_iter = kernels.propagate_boxes(
                 box[0], *rows, fraction, tau, nu, damping, tol, max_iter, change
             )
             found = tau[0], nu[0], int(n_iter[0]), float(change[0])

@@ -4,8 +4,7 @@ import numpy as np
 from scipy.optimize import brentq
 
 from .._core import check
-from .._kernels.moments.gaussian import NODES, WEIGHTS
-from ._engine import EQUAL, interval_masses
+from ._engine import EQUAL, interval_masses, kernels
 
 
 def truncated_normal_moments(lower, upper, mean=0.0, var=1.0):
@@ -129,9 +128,9 @@ def _by_panels(log_integrand, edges, best):
 
 def _integrals(log_integrand, low, high, best):
     half = 0.5 * (high - low)
-    t = (low + half)[:, None] + half[:, None] * NODES
+    t = (low + half)[:, None] + half[:, None] * kernels.NODES
     values = np.exp(np.minimum(log_integrand(t.ravel()) - best, DROP)).reshape(t.shape)
-    return half * (values @ WEIGHTS)
+    return half * (values @ kernels.WEIGHTS)
 
 
 def exact_log_probability(G, h, lower, upper):

@@ -8,7 +8,6 @@ from sklearn.exceptions import ConvergenceWarning
 
 from .._core import check
 from .._core.warnings import warn
-from .._kernels.moments.gaussian import propagate_boxes
 from . import _engine as engine
 from . import _polyhedra as polyhedra
 from ._exact import exact_log_probability
@@ -441,7 +440,7 @@ def _propagate(lower, upper, mean, G, tol, max_iter):
     low, high, h = lower - origin, upper - origin, mean - origin
     n = len(G)
     tau, nu, change = np.zeros_like(h), np.zeros_like(h), np.zeros(len(h))
-    propagate_boxes(G, h, low, high, np.ones(n), tau, nu, 1.0, tol, max_iter, change)
+    engine.kernels.propagate_boxes(G, h, low, high, np.ones(n), tau, nu, 1.0, tol, max_iter, change)
     now = engine.Marginals(G, h, tau, nu)
     ends = low - now.mean, high - now.mean
     cavity = now.cavities(np.ones(n))

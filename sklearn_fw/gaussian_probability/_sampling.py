@@ -5,8 +5,7 @@ from scipy.linalg import eigvalsh
 from scipy.special import logsumexp
 from scipy.stats import qmc
 
-from .._kernels.moments.gaussian import weigh_draws
-from ._engine import DEPENDENT, independent_root, log_factors
+from ._engine import DEPENDENT, independent_root, kernels, log_factors
 
 SHIFTS = 16  # independent copies of the point set, of which the spread is the error
 # 99 % of Student's t with SHIFTS - 1 degrees of freedom is 2.95: the rest is for stopping early.
@@ -94,7 +93,7 @@ class _Cloud:
         logs, shares = np.empty((2, SHIFTS, n - start))
         for s in range(SHIFTS):
             uniforms, shares[s] = _stretched(self._points(s, start, n))
-            weigh_draws(
+            kernels.weigh_draws(
                 root, pivots, tau, self.sites.weights[order], self.lower[order],
                 self.upper[order], uniforms, logs[s],
             )  # fmt: skip
