@@ -157,18 +157,17 @@ class SequenceAligner(Estimator):
         sequences = _check_sequences(sequences)
         self.vocabulary_ = self._find_vocabulary(sequences)
         self.cost_matrix_ = self._costs()
-        kept = [self._kept(tokens) for tokens in sequences]
-        for n, places in enumerate(kept):
-            if not len(places):
+        kept, codes = zip(*map(self._coded, sequences))
+        for n, own in enumerate(codes):
+            if not len(own):
                 raise ValueError(
                     f"sequence {n} holds no token of the vocabulary: leave it out, or raise "
                     "max_vocabulary"
                 )
-        tokens = np.concatenate([self._codes(s)[p] for s, p in zip(sequences, kept)])
-        starts = starts_of([len(places) for places in kept])
-        self.n_slots_ = self._find_n_slots(np.diff(starts))
-        domain = OrderedPlacements([(int(n), self.n_slots_) for n in np.diff(starts)])
-        problem = Alignment(tokens, starts, self.cost_matrix_, self.n_slots_)
+        lengths = list(map(len, codes))
+        starts, self.n_slots_ = starts_of(lengths), self._find_n_slots(lengths)
+        domain = OrderedPlacements([(n, self.n_slots_) for n in lengths])
+        problem = Alignment(np.concatenate(codes), starts, self.cost_matrix_, self.n_slots_)
         found = [self._search(problem, domain, rng) for _ in range(int(self.n_init))]
         value, slots, result = min(found, key=lambda one: one[0])
         self.objective_ = value
@@ -201,24 +200,22 @@ class SequenceAligner(Estimator):
             raise ValueError("cost_matrix must be symmetric")
         return costs.copy()
 
-    def _codes(self, tokens):
+    def _coded(self, tokens):
+        """Places and codes of the tokens of a sequence that count."""
         code = {token: k for k, token in enumerate(self.vocabulary_)}
-        return np.array([code.get(token, -1) for token in tokens], np.int64)
-
-    def _kept(self, tokens):
-        codes = self._codes(tokens)
+        codes = np.array([code.get(token, -1) for token in tokens], np.int64)
         places = np.flatnonzero(codes >= 0)
-        if self.keep == "all":
-            return places
-        step = -1 if self.keep == "last" else 1
-        _, first = np.unique(codes[places][::step], return_index=True)
-        return np.sort(places[::step][first])
+        if self.keep != "all":
+            step = -1 if self.keep == "last" else 1
+            _, first = np.unique(codes[places][::step], return_index=True)
+            places = np.sort(places[::step][first])
+        return places, codes[places]
 
     def _find_n_slots(self, lengths):
         if isinstance(self.n_slots, str):
-            return max(FEW_SLOTS, int(lengths.sum()))
-        if self.n_slots < lengths.max():
-            raise ValueError(f"n_slots must be at least {lengths.max()}, for the longest sequence")
+            return max(FEW_SLOTS, sum(lengths))
+        if self.n_slots < max(lengths):
+            raise ValueError(f"n_slots must be at least {max(lengths)}, for the longest sequence")
         return int(self.n_slots)
 
     def _search(self, problem, domain, rng):
@@ -261,15 +258,15 @@ class SequenceAligner(Estimator):
         self.step_slots_, self.support_, self.n_steps_ = used[chosen], support[chosen], len(chosen)
         self.steps_ = [list(self.template_[k]) for k in chosen]
         self.step_names_ = [names[0] for names in self.steps_]
-        self.slots_, self.labels_ = self._laid_out(sequences, kept, starts, slots)
+        self.slots_, self.labels_ = self._laid_out(sequences, kept, np.split(slots, starts[1:-1]))
 
-    def _laid_out(self, sequences, kept, starts, slots):
+    def _laid_out(self, sequences, kept, slots):
         """Slots and steps of all tokens, also of those that do not count."""
         step = np.full(self.n_slots_ + 1, -1)  # the last is that of tokens without a slot
         step[self.step_slots_] = np.arange(self.n_steps_)
         places = [np.full(len(tokens), -1) for tokens in sequences]
-        for own, where, a, b in zip(places, kept, starts, starts[1:]):
-            own[where] = slots[a:b]
+        for own, where, chosen in zip(places, kept, slots):
+            own[where] = chosen
         return places, [step[own] for own in places]
 
     def _warn_of_mismatch(self):
@@ -295,18 +292,16 @@ class SequenceAligner(Estimator):
         check_parameters(self)  # they may be others than at the fit
         sequences = _check_sequences(sequences)
         sums, costs = self.cost_matrix_ @ self._frozen, np.zeros(len(sequences))
-        kept, slots = [self._kept(tokens) for tokens in sequences], []
-        for n, (tokens, places) in enumerate(zip(sequences, kept)):
-            if len(places) > self.n_slots_:
-                raise ValueError(f"sequence {n} has {len(places)} tokens for {self.n_slots_} slots")
-            own = sums[self._codes(tokens)[places]]
-            if len(places):
-                chosen = OrderedPlacements(own.shape).place(own.ravel())
-                costs[n] = own[np.arange(len(places)), chosen].sum() / len(places)
-                slots.append(chosen)
-        slots = np.concatenate([np.empty(0, np.int64), *slots])
-        starts = starts_of([len(places) for places in kept])
-        return self._laid_out(sequences, kept, starts, slots)[1], costs
+        kept, codes = zip(*map(self._coded, sequences))
+        slots = [np.empty(0, np.int64)] * len(codes)
+        for n, own in enumerate(codes):
+            if len(own) > self.n_slots_:
+                raise ValueError(f"sequence {n} has {len(own)} tokens for {self.n_slots_} slots")
+            if len(own):
+                cost = sums[own]
+                slots[n] = OrderedPlacements(cost.shape).place(cost.ravel())
+                costs[n] = np.mean(cost[np.arange(len(own)), slots[n]])
+        return self._laid_out(sequences, kept, slots)[1], costs
 
     def predict(self, sequences):
         """Align new sequences with the template: step of each token, -1 for none.

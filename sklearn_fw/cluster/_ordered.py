@@ -145,7 +145,7 @@ class OrderedDiscriminativeClustering(ClusterMixin, Estimator):
         rng, K = check.random_state(self.random_state), int(self.n_steps)
         rows, starts, order = check_sequences(X, groups, n_rows=K)
         self.n_features_in_ = rows.shape[1]
-        domain, self.infeasible_ = self._domain(starts, windows)
+        domain, self.infeasible_ = self._domain(K, starts, windows)
         reg = 1.0 / (K * (len(starts) - 1)) if check.is_auto(self.reg) else self.reg
         classifier = Classifier(rows, float(reg), self.fit_intercept)
         # Points have a matrix (n_steps, n_rows) for each sequence.
@@ -159,9 +159,8 @@ class OrderedDiscriminativeClustering(ClusterMixin, Estimator):
         self.labels_ = self._labels(self.locations_, starts, order)
         return self
 
-    def _domain(self, starts, windows):
-        K, lengths = int(self.n_steps), np.diff(starts)
-        masks, widened = None, np.empty(0, np.int64)
+    def _domain(self, K, starts, windows):
+        lengths, masks, widened = np.diff(starts), None, np.empty(0, np.int64)
         if windows is not None:
             windows = check_windows(windows, lengths, K)
             masks, widened = masks_of(windows, self.window_constraint == "hull", OrderedPlacements)
@@ -235,7 +234,7 @@ class OrderedDiscriminativeClustering(ClusterMixin, Estimator):
         check_is_fitted(self)
         K = len(self.coef_)
         rows, starts, order = check_sequences(X, groups, n_rows=K, n_features=self.n_features_in_)
-        domain, _ = self._domain(starts, windows)
+        domain, _ = self._domain(K, starts, windows)
         scores = rows @ self.coef_.T + self.intercept_
         cost = [(1.0 - 2.0 * scores[a:b].T).ravel() for a, b in pairwise(starts)]
         return domain.place(np.concatenate(cost)).reshape(-1, K), starts, order

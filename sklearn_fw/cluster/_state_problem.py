@@ -9,7 +9,7 @@ from .._core import check
 from .._core.packed import starts_of
 from ..optim.domains import OrderedPlacements, StateChoices
 from ._clips import check_sequences
-from ._diffrac import Diffrac
+from ._diffrac import Classifier, Diffrac, Term
 
 KEYS = {"X_action", "X_state", "t_action", "t_state", "start", "end", "score"}
 
@@ -58,9 +58,9 @@ class Clips:
 
 
 class Problem:
-    """Sets, objective and roundings of a list of clips."""
+    """Sets, roundings and, after `learn`, the objective of a list of clips."""
 
-    def __init__(self, data, terms, coupling, constraint, restricted, weight):
+    def __init__(self, data, coupling, constraint, restricted, weight):
         begin, end = (np.split(times, data.starts[1:-1]) for times in (data.begin, data.end))
         lengths = np.diff(data.row_starts)
         masks, rows = None, np.split(data.t_action, data.row_starts[1:-1])
@@ -83,11 +83,19 @@ class Problem:
         self.row_starts = data.row_starts
         self.allowed = np.ones(self.T, bool) if masks is None else np.concatenate(masks, 1)[0]
         self.linear = np.repeat(weight * (1.0 - data.score) / self.M, 2)
-        if terms is not None:
-            places = np.repeat(self.row, 2), (2 * self.candidate[:, None] + [0, 1]).ravel()
-            matrix = sp.csr_array((self.far.ravel(), places), shape=(self.T, 2 * self.M))
-            linear = np.concatenate([np.zeros(self.T), self.linear])
-            self.objective = Diffrac(terms, matrix, linear)
+
+    def learn(self, data, action_reg, state_reg, fit_intercept):
+        """Make the objective, with classifiers of the rows and of the candidates."""
+        T, M = self.T, self.M
+        action = Classifier(data.X_action, action_reg, fit_intercept)
+        state = Classifier(data.X_state, state_reg, fit_intercept)
+        terms = [
+            Term(action, slice(0, T), np.arange(T), np.zeros(T, np.int64), 1),
+            Term(state, slice(T, T + 2 * M), *np.divmod(np.arange(2 * M), 2), 2),
+        ]
+        places = np.repeat(self.row, 2), (2 * self.candidate[:, None] + [0, 1]).ravel()
+        matrix = sp.csr_array((self.far.ravel(), places), shape=(T, 2 * M))
+        self.objective = Diffrac(terms, matrix, np.concatenate([np.zeros(T), self.linear]))
 
     def point(self, rows, states):
         """The point of an action for each clip and a state for each candidate."""
@@ -112,8 +120,7 @@ class Problem:
 
         The states are found for every action that a clip could have.
         """
-        own = (1.0 - 2.0 * states) / (2.0 * self.M) + self.linear.reshape(-1, 2)
-        cost = own[self.candidate] + self.far
+        cost = self._state_costs(states)[self.candidate] + self.far
         labels = self.copies.choose(cost.ravel())
         chosen = np.where(labels == 0, cost[:, 0], np.where(labels == 1, cost[:, 1], 0.0))
         values = np.add.reduceat(chosen, self.row_offsets[:-1])
@@ -126,8 +133,10 @@ class Problem:
 
     def rounded_apart(self, actions, states):
         rows = self.actions.place(1.0 - 2.0 * actions) + self.row_starts[:-1]
-        cost = (1.0 - 2.0 * states) / (2.0 * self.M) + self.linear.reshape(-1, 2)
-        return rows, self.states.choose(cost.ravel())
+        return rows, self.states.choose(self._state_costs(states).ravel())
+
+    def _state_costs(self, states):
+        return (1.0 - 2.0 * states) / (2.0 * self.M) + self.linear.reshape(-1, 2)
 
 
 def _within(times, first, last):

@@ -7,10 +7,12 @@ from sklearn.utils import Bunch
 from sklearn.utils.validation import check_is_fitted
 
 from .._core import check
+from .._core.budget import budget_now
 from .._core.estimator import Estimator
 from .._core.parameters import check_parameters
+from .._core.result import History
 from ..optim.domains import Product
-from ._diffrac import Classifier, Diffrac, Term, relax, relaxed, start_of
+from ._diffrac import Diffrac, relax, relaxed, start_of
 from ._state_problem import Clips, Problem
 
 N_CORNERS, N_WARM = 5, 30  # of the first points, and iterations on each problem alone
@@ -48,7 +50,8 @@ class JointStateActionClustering(Estimator):
     n_init : int, default=1
         Number of random starts; the best objective counts.
     max_iter : int, default=600
-        Largest number of Frank-Wolfe iterations; of passes with "bcfw".
+        Largest number of Frank-Wolfe iterations; of passes with "bcfw". With "alternating" that of
+        each run in actions or in states, and no turn begins after as many in all.
     tol : float, default=1e-4
         Stop when the gap is at most this fraction of the relaxed objective.
     random_state : int, RandomState instance or None, default=None
@@ -71,7 +74,8 @@ class JointStateActionClustering(Estimator):
     gap_ : float
         Frank-Wolfe gap there; zero at stationary points.
     history_ : dict of str to ndarray
-        One entry per iteration of the best start, "objective" and "dual_gap" among them.
+        One entry per iteration of the best start, with "alternating" per turn: "objective" and
+        "dual_gap", among others.
     n_iter_, best_iter_ : int
         Iterations of the best start, and the one whose rounding is returned.
 
@@ -129,22 +133,16 @@ class JointStateActionClustering(Estimator):
         rng = check.random_state(self.random_state)
         data = Clips(clips)
         problem = self._problem(data)
+        settings = float(self.action_reg), float(self.state_reg), self.fit_intercept
+        problem.learn(data, *settings)
         found = [self._search(problem, rng) for _ in range(int(self.n_init))]
         kept, result = min(found, key=lambda one: one[0].value)
         self._store(data, problem, kept, result)
         return self
 
-    def _problem(self, data, classifiers=True):
-        T, M = len(data.X_action), len(data.X_state)
-        terms = None
-        if classifiers:
-            action = Classifier(data.X_action, float(self.action_reg), self.fit_intercept)
-            state = Classifier(data.X_state, float(self.state_reg), self.fit_intercept)
-            first = Term(action, slice(0, T), np.arange(T), np.zeros(T, np.int64), 1)
-            second = Term(state, slice(T, T + 2 * M), *np.divmod(np.arange(2 * M), 2), 2)
-            terms = [first, second]
+    def _problem(self, data):
         return Problem(
-            data, terms, float(self.coupling), self.state_constraint,
+            data, float(self.coupling), self.state_constraint,
             self.restrict_action_to_candidates, float(self.candidate_scores_weight),
         )  # fmt: skip
 
@@ -170,7 +168,7 @@ class JointStateActionClustering(Estimator):
     def _alternate(self, problem, x, kept, settings):
         """Minimize in actions and in states in turn, each to the end, while this helps."""
         whole, domains = problem.objective, (problem.actions, problem.states)
-        value, done = whole.value(x), 0
+        value, done, history = whole.value(x), 0, History()
         while True:
             for term, domain, coupling, other in zip(
                 whole.terms, domains, (whole.coupling, whole.coupling.T), reversed(whole.terms)
@@ -181,12 +179,13 @@ class JointStateActionClustering(Estimator):
                 x = x.copy()
                 x[term.block] = result.x
                 done += result.nit
-            kept(x, done, always=True)
-            before, value = value, whole.value(x)
+            before, (value, gradient) = value, whole(x)
+            gap = float(gradient @ (x - Product(*domains).lmo(gradient).to_array()))
+            row = {"n_iter": done, "time": budget_now().elapsed}
+            history.add(row | {"objective": value, "dual_gap": gap})
             if before - value <= settings["tol"] * abs(value) or done >= settings["max_iter"]:
-                _, gradient = whole(x)
-                gap = float(gradient @ (x - Product(*domains).lmo(gradient).to_array()))
-                return Bunch(x=x, fun=value, dual_gap=gap, nit=done, history=result.history)
+                return Bunch(x=x, fun=value, dual_gap=gap, nit=done, history=history.columns())
+            kept(x, done, always=True)
 
     def _store(self, data, problem, kept, result):
         objective = problem.objective
@@ -227,7 +226,7 @@ class JointStateActionClustering(Estimator):
 
     def _rounded(self, clips):
         data, scores = self._scores(clips)
-        rounded = self._problem(data, classifiers=False).rounded(scores.actions, scores.states)
+        rounded = self._problem(data).rounded(scores.actions, scores.states)
         return data, scores, rounded
 
     def predict(self, clips):

@@ -123,6 +123,13 @@ def test_windows_of_one_row_are_labels(rng):
         assert model.labels_.tolist() == [-1, 0, -1, -1, 1, -1, 0, -1, -1, 1, -1]
 
 
+def test_steps_are_those_of_the_fit_not_of_a_later_parameter(rng):
+    X = [rng.normal(size=(6, 2)), rng.normal(size=(5, 2))]
+    model = OrderedDiscriminativeClustering(2, random_state=0).fit(X)
+    before = model.localize(X)
+    assert np.array_equal(model.set_params(n_steps=3).localize(X), before)
+
+
 def test_windows_against_the_order_are_widened(rng):
     X = [rng.normal(size=(6, 2)), rng.normal(size=(5, 2))]
     with pytest.warns(UserWarning, match=r"windows of sequences \[1\] leave no placement"):
