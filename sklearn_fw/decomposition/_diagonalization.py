@@ -1,5 +1,6 @@
 """Bases in which several matrices, or a tensor, become diagonal."""
 
+from itertools import permutations
 from typing import NamedTuple
 
 import numpy as np
@@ -185,8 +186,7 @@ def tensor_power_method(tensor, *, n_restarts=10, tol=1e-5, max_iter=100, random
     n_restarts = check.integer(n_restarts, "n_restarts", 1)
     tol, max_iter = check.positive(tol, "tol"), check.integer(max_iter, "max_iter", 1)
     rng = check.random_state(random_state)
-    orders = [(0, 1, 2), (0, 2, 1), (1, 0, 2), (1, 2, 0), (2, 0, 1), (2, 1, 0)]
-    tensor = sum(tensor.transpose(order) for order in orders) / 6.0
+    tensor = sum(tensor.transpose(order) for order in permutations(range(3))) / 6.0
     size, total = len(tensor), 0
     basis, values = np.empty((size, size)), np.empty(size)
     for k in range(size):

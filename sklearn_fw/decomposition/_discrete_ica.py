@@ -14,13 +14,14 @@ from .._core.blocks import blockwise
 from .._core.estimator import Estimator
 from .._core.warnings import warn
 from ._held_out import FEWEST, FIRST_SHARE, SHARES, HeldOut, smoothed
+from ._moments import MUCH_NEGATIVE_MASS
 from ._posterior import bounds, infer, refine_prior, refine_topics
 from ._rows import as_counts, rows_of
 from ._solution import FIXED_LENGTHS, estimate_prior, length_ratio, solve
 
-# Topics of noise have more negative mass than this; one of them is common in documents of people,
-# several are a model that does not fit.
-MUCH_NEGATIVE_MASS, MANY_TOPICS = 0.45, 0.2
+# One topic of much negative mass is common in documents of people, several are a model that does
+# not fit: this fraction of all topics.
+MANY_TOPICS = 0.2
 # The third moment is more nearly diagonal wherever topics came out near the true ones, and on all
 # real corpora; with half as many topics too many it is less so.
 MUCH_OFF_DIAGONAL = 0.15
@@ -216,8 +217,7 @@ class DiscreteICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         self.n_documents_used_, self.n_components_ = moments.n_rows, len(W)
         self.mean_doc_length_ = float(solution.plain.mean_length)
         self.c0_ = getattr(moments, "c0", None)
-        counts = solution.plain.mean * solution.plain.n + 1.0
-        self._unigram = counts / counts.sum()
+        self._unigram = solution.plain.unigram()
         self._warn_of_misfit(moments, solution.plain)
         self._find_prior(rows, solution)
         return self

@@ -40,9 +40,7 @@ class HeldOut:
         rest = moments.of(_without_fifth(moments.rows))
         raw = np.maximum(rest.apply(directions), 0.0) if rest.n > 2.0 else 0.0 * directions
         sums = raw.sum(axis=0)
-        counts = type(plain)(self.rest)
-        counts = counts.mean * counts.n + 1.0 if counts.n > 0.0 else np.ones(len(directions))
-        self.unigram = counts / counts.sum()
+        self.unigram = plain.of(self.rest).unigram()
         self.topics = np.where(sums > 0.0, raw / np.where(sums > 0.0, sums, 1.0),
                                self.unigram[:, None])  # fmt: skip
         self.X, self.weight = _fifth(plain.rows)

@@ -18,6 +18,7 @@ LANCZOS_TOL = 1e-6
 EXTRA_COLUMNS, N_POWERS = 10, 6  # of the subspace iteration for batches of more features
 RANGE_OF_C0 = 0.02, 50.0
 CACHED = 100_000  # numbers of a piece of products
+MUCH_NEGATIVE_MASS = 0.45  # components of noise have more
 
 
 class Moments:
@@ -52,7 +53,7 @@ class GPMoments(Moments):
         if n is not None:
             factor = rows.scale = n / self.n
             self.n, total, lengths, squares = n, *(factor * s for s in (total, lengths, squares))
-        self.n_short = 0
+        self.n_short, self.counts = 0, total
         if self.n > 0.0:
             self.mean, self.mean_length = total / self.n, lengths / self.n
         if self.n > 1.0:
@@ -60,6 +61,11 @@ class GPMoments(Moments):
 
     def _second(self):
         return self.n - 1.0, self.n / (self.n - 1.0), self.mean, self.mean
+
+    def unigram(self):
+        """Frequencies of words, each counted once more, so that none is zero."""
+        counts = self.counts + 1.0
+        return counts / counts.sum()
 
     def third(self, W):
         center = W @ self.mean

@@ -11,14 +11,15 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._core import check
 from .._core.estimator import Estimator
+from .._core.parameters import check_parameters
 from .._core.warnings import warn
 from ._cross_moments import CrossMoments, whiten
 from ._diagonalization import SHEARS, jacobi, judged
+from ._moments import MUCH_NEGATIVE_MASS
 from ._rows import check_enough, check_view, is_batches, rows_of
 
 # Which views of a kind hold counts.
 COUNTS = {"nongaussian": (False, False), "mixed": (False, True), "discrete": (True, True)}
-MUCH_NEGATIVE_MASS = 0.45
 COLUMNS = 256  # of a sparse view that are scored together
 
 
@@ -223,7 +224,8 @@ class MultiViewCCA(
         self.off_diagonality_, self.n_iter_ = found.off_diagonality, found.n_iter
         self.x_mean_, self.y_mean_ = moments.means
         self.intercept_ = self.y_mean_
-        self._regressions = self._find_regressions(moments)
+        mixings = [self.x_mixing_, self.y_mixing_][: 2 if self.transform_method == "lmmse" else 1]
+        self._regressions = [self._regression(moments, *pair) for pair in enumerate(mixings)]
         n_strange = np.sum(self.negative_mass_ > MUCH_NEGATIVE_MASS)
         if n_strange:
             warn(
@@ -274,16 +276,11 @@ class MultiViewCCA(
         found = [jacobi(targets, self.shear, self.tol, self.max_iter) for targets in candidates]
         return min(found, key=lambda result: result.off_diagonality)
 
-    def _find_regressions(self, moments):
-        found = []
-        for view, D in enumerate((self.x_mixing_, self.y_mixing_)):
-            if view == 0 or self.transform_method == "lmmse":
-                ridge = self.ridge
-                if check.is_auto(ridge):
-                    ridge = max(1e-3, moments.sizes[view] / moments.n)
-                sources = D * self.source_variance_
-                found.append(moments.solve(view, float(ridge), sources))
-        return found
+    def _regression(self, moments, view, mixing):
+        ridge = self.ridge
+        if check.is_auto(ridge):
+            ridge = max(1e-3, moments.sizes[view] / moments.n)
+        return moments.solve(view, float(ridge), mixing * self.source_variance_)
 
     @property
     def _n_features_out(self):
@@ -313,6 +310,7 @@ class MultiViewCCA(
             The same from the second view; only where y is given.
         """
         check_is_fitted(self)
+        check_parameters(self)  # transform_method may be another than at the fit
         rotations = [self.x_rotations_, self.y_rotations_]
         if self.transform_method == "lmmse":
             if len(self._regressions) < 2:

@@ -136,10 +136,6 @@ def is_batches(X):
     return all(sp.issparse(b) or is_collection(b) or getattr(b, "ndim", 0) == 2 for b in X)
 
 
-def list_of_batches(X, name):
-    return list_of_blocks(X, name) if is_collection(X) else list(X)
-
-
 def rows_of(estimator, views, counts, sample_weight, batch_size):
     """`Rows` of views by name, all matrices or all batches; the first sets ``n_features_in_``."""
     names, data = list(views), list(views.values())
@@ -163,7 +159,10 @@ def _rows_of_batches(names, data, counts, owners, sample_weight):
         raise TypeError(f"{' and '.join(names)} must both be batches of rows, or both be matrices")
     if sample_weight is not None:
         raise ValueError("sample_weight cannot be given with batches: repeat rows in place of it")
-    data = [list_of_batches(view, name) for view, name in zip(data, names)]
+    data = [
+        list_of_blocks(view, name) if is_collection(view) else list(view)
+        for view, name in zip(data, names)
+    ]
     if len(data[0]) != len(data[-1]):
         n_batches = [len(view) for view in data]
         raise ValueError(f"X and y must have the same number of batches, got {n_batches}")

@@ -62,7 +62,11 @@ def solve(model, rows, rng):
     if model.weighting != "equal":  # with equal weights a few long documents would decide
         rows = plain.rows.weighted(lambda lengths: mean / np.maximum(lengths, mean))
         moments = GPMoments(rows, plain.n)
-    return _solve_moments(model, plain, moments, _eigenpairs(model, moments, rng), rng)
+    if check.is_auto(model.n_components):
+        pairs = _pairs_above_noise(moments, rng)
+    else:
+        pairs = _eigenpairs(moments, model.n_components)
+    return _solve_moments(model, plain, moments, pairs, rng)
 
 
 def _fitting_lda(model, plain, rng):
@@ -80,12 +84,12 @@ def _solve_lda(model, plain, rng):
         rows = rows.weighted(lambda lengths: np.maximum(lengths, 1.0) / plain.mean_length)
     moments = _checked(LDAMoments(rows, None if model.c0 is None else float(model.c0)))
     size, spectrum = model.n_components, None
-    if isinstance(size, str):  # the noise floor is one of cumulants
-        spectrum = _eigenpairs(model, plain, rng)
+    if check.is_auto(size):  # the noise floor is one of cumulants
+        spectrum = _pairs_above_noise(plain, rng)
         size = len(spectrum.values)
     if moments.c0 is None:
         moments.find_c0(min(size, moments.n_features))
-    pairs = _eigenpairs(model, moments, rng, size)
+    pairs = _eigenpairs(moments, size)
     return _solve_moments(model, plain, moments, pairs, rng, spectrum)
 
 
@@ -107,13 +111,10 @@ def _checked(moments):
     return moments
 
 
-def _eigenpairs(model, moments, rng, size=None):
-    if size is None and isinstance(model.n_components, str):
-        return _pairs_above_noise(moments, rng)
-    size, largest = int(size or model.n_components), moments.n_features
-    if size > largest:
-        raise ValueError(f"n_components={size} must be at most n_features={largest}")
-    values, vectors = largest_eigenpairs(moments, size)
+def _eigenpairs(moments, size):
+    if size > moments.n_features:
+        raise ValueError(f"n_components={size} must be at most n_features={moments.n_features}")
+    values, vectors = largest_eigenpairs(moments, int(size))
     n_positive = int(np.sum(values > 1e-10 * max(abs(values[0]), abs(values[-1]))))
     if n_positive < size:
         raise ValueError(
