@@ -235,9 +235,7 @@ def _between(folds, n_jobs, n_values, options, kind):
         (path.values_[0] * share, path.values_[-1] * share, path.end_ * share)
         for path, share in zip(paths, shares)
     ])  # fmt: skip
-    start, stop = start.max(), min(stop.min(), last.max())
-    if options.get(ends[1]) is not None:
-        stop = min(stop, float(options[ends[1]]))
+    start, stop = start.max(), min(stop.min(), last.max(), given.get(ends[1], np.inf))
     values = np.geomspace(start, max(start, stop), n_values)
     scores = _parallel(n_jobs, _Fold.scores, folds, paths, [values / share for share in shares])
     best = _best(np.array(scores), values)

@@ -113,53 +113,44 @@ class RegularizationPathDisplay(Display):
         return display.plot(ax, curves=curves, **kwargs)
 
     def plot(self, ax=None, *, curves=None, name=None, **kwargs):
-        values, data = check_values(self.values, "values"), self._data()
+        values = check_values(self.values, "values")
         if curves is None:
             alone = "norm" if self.coefs is None else "coef"
             curves = (alone,) if self.scores is None else ("score",)
         curves = (curves,) if isinstance(curves, str) else check.items(curves, "curves", "names")
         if not curves:
             raise ValueError(f"curves names nothing to draw, choose some of {list(CURVES)}")
-        for curve in curves:
-            check.choice(curve, "curves", CURVES)
-            if data[curve] is None:
-                remedy = "pass X and y" if curve == "score" else f"pass {SOURCES[curve]}"
-                raise ValueError(f"there is nothing to draw for curves={curve!r}: {remedy}")
-            if data[curve].shape[:1] != values.shape:
-                raise ValueError(
-                    f"{SOURCES[curve]} must hold {len(values)}, got {data[curve].shape}"
-                )
+        data = [self._data(check.choice(curve, "curves", CURVES), len(values)) for curve in curves]
         size = 6.4, max(4.8, 1.4 + 2.4 * len(curves))
         self.figure_, self.axes_ = new_figure(self, ax, len(curves), size=size, sharex=True)
         self.ax_ = self.axes_[0]
         label = check_label(self.name if name is None else name)
         self.lines_ = {}
-        for panel, curve in zip(self.axes_, curves):
-            self.lines_[curve] = self._draw(panel, curve, values, data[curve], label, kwargs)
+        for panel, curve, own in zip(self.axes_, curves, data):
+            self.lines_[curve] = self._draw(panel, curve, values, own, label, kwargs)
             panel.set_ylabel(CURVES[curve])
             if label is not None:
                 panel.legend()
         self.axes_[-1].set_xlabel(self.param_name)
         return self
 
-    def _data(self):
-        data = dict.fromkeys(CURVES)
-        for curve in ("score", "norm", "gap"):
-            name = SOURCES[curve]
-            if getattr(self, name) is not None:
-                data[curve] = check.array(getattr(self, name), name, finite=None)
-                if data[curve].ndim != 1:
-                    raise ValueError(f"{name} must have shape (n_values,), got {data[curve].shape}")
-        if self.coefs is not None:
-            coefs = check.array(self.coefs, "coefs")
-            if not coefs.size:
-                raise ValueError(f"coefs must not be empty, got shape {coefs.shape}")
-            coefs = np.reshape(coefs, (len(np.atleast_1d(coefs)), -1))
-            data["nonzero"] = np.count_nonzero(coefs, axis=1)
-            size = np.abs(coefs).max(axis=0)
-            shown = np.sort(np.argsort(-size, kind="stable")[:MAX_COEFS])
-            data["coef"] = coefs[:, shown[size[shown] > 0]]
-        return data
+    def _data(self, curve, n_values):
+        """Numbers of a curve; a column for each coefficient."""
+        name, of_coefs = SOURCES[curve], curve in ("coef", "nonzero")
+        if getattr(self, name) is None:
+            remedy = "X and y" if curve == "score" else name
+            raise ValueError(f"there is nothing to draw for curves={curve!r}: pass {remedy}")
+        data = check.array(getattr(self, name), name, finite=of_coefs or None)
+        if data.shape[:1] != (n_values,) or not data.size or not (of_coefs or data.ndim == 1):
+            raise ValueError(f"{name} must hold {n_values} entries, got shape {data.shape}")
+        if not of_coefs:
+            return data
+        coefs = data.reshape(n_values, -1)
+        if curve == "nonzero":
+            return np.count_nonzero(coefs, axis=1)
+        size = np.abs(coefs).max(axis=0)
+        shown = np.sort(np.argsort(-size, kind="stable")[:MAX_COEFS])
+        return coefs[:, shown[size[shown] > 0]]
 
     def _draw(self, panel, curve, values, data, label, kwargs):
         """One curve with its axes; the lines of several coefficients share one label."""
