@@ -89,7 +89,7 @@ class CrossMoments:
 
     def svd(self, n_components):
         """At least ``n_components`` largest singular values of S12, with vectors: U, values, V."""
-        smallest, streams = min(self.sizes), self.pairs.load is not None
+        smallest, streams = min(self.sizes), self.pairs.streams
         if smallest <= DENSE_UP_TO or 2 * n_components >= smallest:
             U, values, Vt = np.linalg.svd(self.matrix(), full_matrices=False)
             return U, values, Vt.T

@@ -205,7 +205,7 @@ def largest_eigenpairs(moments, n_components):
     Lanczos multiplies rows in memory with one vector at a time; of batches that have to be loaded S
     is formed first, in one pass. With many features a few passes find the pairs.
     """
-    size, streams = moments.n_features, moments.rows.load is not None
+    size, streams = moments.n_features, moments.rows.streams
     if size <= DENSE_UP_TO or 2 * n_components >= size:
         values, vectors = np.linalg.eigh(moments.matrix())
     elif streams and size > FORMED_UP_TO:

@@ -21,6 +21,7 @@ class Rows:
     def __init__(self, batches, weights, n_features, load=None, rule=None):
         self.batches, self.weights, self.load = batches, weights, load
         self.n_features, self.rule, self.scale = n_features, rule, 1.0
+        self.streams = load is not None  # a pass is dear
         self._kept = {}
 
     def __len__(self):
@@ -42,7 +43,9 @@ class Rows:
 
     def weighted(self, rule):
         """The same with weights times a function of the lengths of rows."""
-        rows = Rows(self.batches, self.weights, self.n_features, self.load, rule)
+        before = self.rule
+        both = rule if before is None else lambda lengths: before(lengths) * rule(lengths)
+        rows = Rows(self.batches, self.weights, self.n_features, self.load, both)
         rows._kept = {i: part for i, part in self._kept.items() if isinstance(i, int)}
         return rows
 
@@ -51,7 +54,7 @@ class Rows:
 
         Rows in memory keep a copy of their transpose, whose product is three times as fast.
         """
-        if self.load is not None:
+        if self.streams:
             return self.sum(lambda X, weight: (X.T @ times(weigh(X, weight), X @ V),))[0]
         total = 0.0
         for i, X in enumerate(self.batches):
@@ -87,22 +90,19 @@ class ShuffledRows(Rows):
     """
 
     def __init__(self, rows, seed):
-        super().__init__(rows.batches, None, rows.n_features, self._shuffled)
-        self.rows, self.seed, self.means = rows, seed, {}
+        super().__init__(rows.batches, None, rows.n_features)
+        self.rows, self.seed, self.streams = rows, seed, True
 
-    def _shuffled(self, batch, i):
+    def _loaded(self, batch, i):
         X, weight = self.rows._loaded(batch, i)
         lengths = X.sum(axis=1)
         weight = np.where(len(lengths) * lengths > FAR_LENGTHS * lengths.sum(), 0.0, weight)
-        self.means[i] = mean = weight.mean() if len(weight) else 1.0
+        mean = weight.mean() if len(weight) else 1.0
         factors = np.sqrt(weight / mean) if mean > 0.0 else weight
         rng = np.random.RandomState((self.seed + i) % 2**32)
         rows = rng.randint(X.shape[0], size=X.nnz)
         data = X.data * np.repeat(factors, np.diff(X.indptr))
-        return sp.csr_array((data, (rows, X.indices)), shape=X.shape)
-
-    def _weight(self, X, i):
-        return np.full(X.shape[0], self.means[i])  # of the batch, which has just been loaded
+        return sp.csr_array((data, (rows, X.indices)), shape=X.shape), np.full(X.shape[0], mean)
 
 
 def times(weight, V):

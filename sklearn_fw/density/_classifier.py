@@ -115,7 +115,8 @@ class KernelStudentTClassifier(LabelMixin, Estimator):
         kernel, scale = self.density_.kernel, self.density_.length_scale
         if check.is_auto(scale) and check.is_named(kernel, *kernels.RADIAL):
             self.density_.length_scale = self._choose_length_scale(X, y)
-        self.kernel_, self.length_scale_ = kernels.resolve_kernel(self.density_, X, NUMPY)
+        self.kernel_ = kernels.resolve_kernel(self.density_, X, NUMPY)
+        self.length_scale_ = self.kernel_.length_scale
         self._model = self._joint_model(self.kernel_, X, y, weight, place)
         self.temperature_ = self.temperature
         if check.is_auto(self.temperature):

@@ -6,6 +6,7 @@ A kernel object has ``K = kernel(X, Y)`` of shape (n, m), ``kernel.diag(X)`` of 
 `SmoothKernel`.
 
 ``far_value`` is k(x, x) far from all data, where k(x, y) is zero; None for kernels that grow.
+``length_scale`` is None for kernels without one.
 """
 
 import functools
@@ -131,7 +132,7 @@ class RadialKernel(SmoothKernel):
         return q
 
     def _scaled(self, X):
-        return (X - self.center) / self.length_scale
+        return (X - self.center) / self.backend.array(self.length_scale, X)
 
     def _norms(self, A, B):
         xp = self.backend.xp
@@ -165,7 +166,7 @@ class RadialKernel(SmoothKernel):
         constant = 0.0
         if self.differentiable:
             slope, _ = self._derivatives(np.zeros(1))
-            scale = np.broadcast_to(self.backend.to_host(self.length_scale), (X.shape[1],))
+            scale = np.broadcast_to(self.length_scale, (X.shape[1],))
             constant = 0.5 * X.shape[1] * np.log(-2.0 * slope[0]) - np.log(scale).sum()
         return self.backend.array(np.full(X.shape[0], constant), X)
 
@@ -179,7 +180,7 @@ class RadialKernel(SmoothKernel):
 class DotKernel(SmoothKernel):
     """Polynomial kernel ``k(x, y) = (gamma <x, y> + coef0)^degree``; degree 1 is the linear one."""
 
-    far_value = None
+    far_value, length_scale = None, None
     own, other = 0.0, 1.0
 
     def __init__(self, degree, gamma, coef0, backend=NUMPY):
@@ -234,7 +235,7 @@ def _of_squares(first, second, X, t):
 class AllSubsetsKernel:
     """Kernel of all products of distinct features, ``k(x, y) = prod_j (1 + x_j y_j)``."""
 
-    far_value = None
+    far_value, length_scale = None, None
     differentiable = False
 
     def __init__(self, backend=NUMPY):
@@ -260,7 +261,7 @@ class AllSubsetsKernel:
 class OpaqueKernel:
     """A kernel of which only values are known, without them that of a matrix of the user."""
 
-    far_value = np.nan
+    far_value, length_scale = np.nan, None
     differentiable = False
     has_constant_volume = True
 
@@ -353,25 +354,24 @@ def resolve_kernel(estimator, X, backend):
             "change these, or switch array_api_dispatch off and convert X"
         )
     if check.is_named(kernel, *RADIAL):
-        scale = _resolve_length_scale(estimator.length_scale, backend.to_host(X))
-        center = backend.array(backend.to_host(X).mean(axis=0), X)
-        on_device = scale if np.ndim(scale) == 0 else backend.array(scale, X)
-        return RadialKernel(kernel, on_device, center, backend), scale
+        rows = backend.to_host(X)
+        scale = _resolve_length_scale(estimator.length_scale, rows)
+        return RadialKernel(kernel, scale, backend.array(rows.mean(axis=0), X), backend)
     if check.is_named(kernel, "linear"):
-        return DotKernel(1, 1.0, 0.0, backend), None
+        return DotKernel(1, 1.0, 0.0, backend)
     if isinstance(kernel, PolynomialKernel) or check.is_named(kernel, "polynomial"):
         settings = PolynomialKernel() if isinstance(kernel, str) else kernel
         check_parameters(settings)
         gamma = 1.0 / X.shape[1] if settings.gamma is None else float(settings.gamma)
-        return DotKernel(int(settings.degree), gamma, float(settings.coef0), backend), None
+        return DotKernel(int(settings.degree), gamma, float(settings.coef0), backend)
     if check.is_named(kernel, "all_subsets"):
-        return AllSubsetsKernel(backend), None
+        return AllSubsetsKernel(backend)
     if check.is_named(kernel, "precomputed"):
-        return OpaqueKernel(), None
+        return OpaqueKernel()
     if isinstance(kernel, Kernel):
-        return ScikitKernel(kernel), None
+        return ScikitKernel(kernel)
     if callable(kernel):
-        return FunctionKernel(kernel), None
+        return FunctionKernel(kernel)
     names = (*RADIAL, "linear", "polynomial", "all_subsets", "precomputed")
     other = "a function k(X, Y) or a kernel of sklearn.gaussian_process"
     return check.choice(kernel, "kernel", names, other)  # raises: names are served above

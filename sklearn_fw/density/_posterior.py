@@ -235,15 +235,15 @@ def factor(K, noise, backend=NUMPY):
     except LinAlgError as error:
         if spare is None:
             raise ValueError("the kernel matrix is not positive semidefinite") from error
-        warn(
-            f"sigma0^2 is below rounding: {jitter:.1e} was added to the diagonal of the kernel "
-            "matrix; raise sigma0 or lower length_scale",
-            RuntimeWarning,
-        )
-        again = backend.diagonal(spare)
-        again += jitter
-        try:
-            return backend.cholesky(spare)
-        except LinAlgError as error:
-            message = "the kernel matrix is singular: raise sigma0 or lower length_scale"
-            raise ValueError(message) from error
+    warn(
+        f"sigma0^2 is below rounding: {jitter:.1e} was added to the diagonal of the kernel matrix; "
+        "raise sigma0 or lower length_scale",
+        RuntimeWarning,
+    )
+    again = backend.diagonal(spare)
+    again += jitter
+    try:
+        return backend.cholesky(spare)
+    except LinAlgError as error:
+        message = "the kernel matrix is singular: raise sigma0 or lower length_scale"
+        raise ValueError(message) from error

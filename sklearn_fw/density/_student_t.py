@@ -192,7 +192,8 @@ class KernelStudentTDensity(OutlierMixin, Estimator):
             X = backend.rows(X, used)
         if self.beta == 0 and len(weight) == 1:
             raise ValueError("beta=0 needs at least 2 distinct rows, found 1: pass beta > 0")
-        self.kernel_, self.length_scale_ = resolve_kernel(self, X, backend)
+        self.kernel_ = resolve_kernel(self, X, backend)
+        self.length_scale_ = self.kernel_.length_scale
         weight = backend.array(weight, X)
         noise = float(self.sigma0) ** 2 / weight
         self.X_fit_ = None if self._precomputed else X
