@@ -1,6 +1,5 @@
 """The common script of many sequences of tokens, by aligning all of them at once."""
 
-import math
 from collections import Counter
 from dataclasses import KW_ONLY
 from enum import Enum
@@ -219,30 +218,25 @@ class SequenceAligner(Estimator):
         return int(self.n_slots)
 
     def _search(self, problem, domain, rng):
-        best = [math.inf, None]
-
-        def propose(slots):
-            value = problem.value(slots)
-            if value < best[0]:
-                best[:] = value, slots
+        first = domain.place(rng.random_sample(domain.size))
+        value, best = problem.value(first), first
 
         def watch(x, n_iter):
-            if self.rounding != "l2":
-                propose(domain.place(problem(x)[1]))
-            if self.rounding != "fw":
-                propose(domain.place(-x))
+            nonlocal value, best
+            costs = [problem(x)[1]] if self.rounding != "l2" else []
+            costs += [-x] if self.rounding != "fw" else []
+            for slots in map(domain.place, costs):
+                if (new := problem.value(slots)) < value:
+                    value, best = new, slots
 
-        first = domain.place(rng.random_sample(domain.size))
-        propose(first)
         result = relax(
             problem, domain, algorithm="fw", start=domain.vertex(first), watch=watch, rng=rng,
             max_iter=int(self.max_iter), tol=float(self.tol), convex=False,
         )  # fmt: skip
-        value, slots = best
         if self.refine:
-            slots = problem.refined(slots, rng)
-            value = problem.value(slots)
-        return value, slots, result
+            best = problem.refined(best, rng)
+            value = problem.value(best)
+        return value, best, result
 
     def _describe(self, sequences, kept, starts, slots):
         self.template_slots_ = used = np.unique(slots)

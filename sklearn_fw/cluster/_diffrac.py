@@ -5,6 +5,7 @@ reg ||W||^2 / 2`` is a quadratic form, ``<Z, B Z> / (2 T)``, that is convex. It 
 polytopes by the methods of `sklearn_fw.optim`.
 """
 
+import math
 import warnings
 
 import numpy as np
@@ -20,13 +21,13 @@ TINY = 1e-12  # eigenvalues below this share of the largest are zero
 class Classifier:
     """The ridge regression of any targets on fixed rows.
 
-    ``root`` (T, r) has the matrix of fitted values, but for the mean, as ``root @ root.T``, and
-    ``back`` (d, r) makes coefficients of ``root.T @ Z``.
+    ``root`` has the matrix of fitted values as ``root @ root.T``. With an intercept its first
+    column is constant; from the others ``back`` (d, r) makes coefficients of ``root.T @ Z``.
     """
 
     def __init__(self, X, reg, fit_intercept=True):
         T, d = X.shape
-        self.fit_intercept = fit_intercept
+        self.n_constant = int(fit_intercept)
         self.mean = X.mean(axis=0) if fit_intercept else np.zeros(d)
         X = X - self.mean
         # Directions without variance are left out: with a small penalty they are rounding errors.
@@ -36,12 +37,13 @@ class Classifier:
         if d > T:
             vectors = X.T @ (vectors / np.sqrt(values))
         self.back = vectors / np.sqrt(values + T * reg)
-        self.root = np.ascontiguousarray(X @ self.back)
+        self.root = np.hstack([np.full((T, self.n_constant), T**-0.5), X @ self.back])
 
-    def linear(self, means, images):
-        """Coefficients (K, d) and intercepts (K,) for means of Z and ``root.T @ Z``, transposed."""
-        coef = images @ self.back.T
-        return coef, means - coef @ self.mean if self.fit_intercept else np.zeros(len(coef))
+    def linear(self, images):
+        """Coefficients (K, d) and intercepts (K,) for ``root.T @ Z``, transposed."""
+        coef = images[:, self.n_constant :] @ self.back.T
+        means = images[:, : self.n_constant].sum(axis=1) / np.sqrt(len(self.root))
+        return coef, means - coef @ self.mean
 
 
 class Term:
@@ -59,30 +61,21 @@ class Term:
         return Term(self.classifier, block, self.rows, self.columns, self.shape[0])
 
     def image(self, places, values):
-        """Column sums, over the root of T, and ``root.T @ Z``, as one vector."""
-        n_classes = self.shape[0]
-        sums = np.bincount(self.columns[places], weights=values, minlength=n_classes)
-        sums = sums * (float(self.classifier.fit_intercept) / np.sqrt(self.T))
+        """``root.T @ Z``, transposed, as a vector."""
         if 4 * len(places) < len(self.rows):
             images = np.zeros(self.shape)
             added = values[:, None] * self.classifier.root[self.rows[places]]
             np.add.at(images, self.columns[places], added)
         else:
-            Z = np.zeros((self.T, n_classes))
+            Z = np.zeros((self.T, self.shape[0]))
             Z[self.rows[places], self.columns[places]] = values
             images = Z.T @ self.classifier.root
-        return np.concatenate([sums, images.ravel()])
-
-    def split(self, image):
-        """Sums and images of a vector that `image` made."""
-        n_classes = self.shape[0]
-        return image[:n_classes], image[n_classes:].reshape(self.shape)
+        return images.ravel()
 
     def fitted(self, image):
         """What the best classifier answers, (T, K), and itself."""
-        sums, images = self.split(image)
-        means = sums / np.sqrt(self.T)
-        return means + self.classifier.root @ images.T, self.classifier.linear(means, images)
+        images = image.reshape(self.shape)
+        return self.classifier.root @ images.T, self.classifier.linear(images)
 
 
 class Diffrac(Objective):
@@ -99,9 +92,8 @@ class Diffrac(Objective):
         self.linear = np.zeros(self.size) if linear is None else linear
         self.parts, end = [], self.size
         for term in terms:
-            n = term.shape[0] * (1 + term.shape[1])
-            self.parts.append(slice(end, end + n))
-            end += n
+            self.parts.append(slice(end, end + math.prod(term.shape)))
+            end = self.parts[-1].stop
         # Second derivative of the image, but for the coupling
         self.weights = np.empty(end)
         for term, part in zip(terms, self.parts):
@@ -145,10 +137,8 @@ class Diffrac(Objective):
                 continue
             own = slice(first - term.block.start, last - term.block.start)
             rows, columns = term.rows[own], term.columns[own]
-            sums, images = term.split(slopes[part])
             begin, end = rows.min(), rows.max() + 1
-            scale = float(term.classifier.fit_intercept) / np.sqrt(term.T)
-            answers = scale * sums + term.classifier.root[begin:end] @ images.T
+            answers = term.classifier.root[begin:end] @ slopes[part].reshape(term.shape).T
             gradient[first - block.start : last - block.start] += answers[rows - begin, columns]
         return gradient
 

@@ -299,7 +299,8 @@ class Rounding:
     def improve(self, rng):
         """Move single steps while that lowers the objective."""
         lengths, K = self.domain.shapes[:, 1], int(self.domain.shapes[0, 0])
-        root, starts = self.objective.terms[0].classifier.root, np.cumsum(lengths) - lengths
+        classifier, starts = self.objective.terms[0].classifier, np.cumsum(lengths) - lengths
+        root = classifier.root[:, classifier.n_constant :]
         image = self.objective.image(self.domain.vertex(self.slots))
         answers = self._descend(self._answers(image), np.inf)
         n_failures = n_moves = 0

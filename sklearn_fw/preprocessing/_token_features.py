@@ -233,6 +233,7 @@ class TokenFeatures(TransformerMixin, Estimator, auto_wrap_output_keys=None):
         grams, names = self._grams, np.empty(self.n_features_out_, dtype=object)
         words = [np.array(v, dtype=object) for v in self._values]
         starts = np.append(grams.start_of, len(grams.column_of) + 1)
+        kinds = list(self._numbers)  # in the order of their rows
         for k, template in enumerate(grams.templates):
             column_of = grams.column_of[starts[k] : starts[k + 1] - 1]
             kept = np.flatnonzero(column_of >= 0)
@@ -246,7 +247,7 @@ class TokenFeatures(TransformerMixin, Estimator, auto_wrap_output_keys=None):
                 codes, last = np.divmod(keys, len(words[template[order][0]]))
                 values.append(words[template[order][0]][last])
             values.append(words[template[0][0]][codes])
-            prefix = "|".join(f"{self._name_of(row)}[{offset}]" for row, offset in template) + "="
+            prefix = "|".join(f"{kinds[row]}[{offset}]" for row, offset in template) + "="
             names[column_of[kept]] = [prefix + "|".join(v) for v in zip(*reversed(values))]
         return names
 
@@ -343,13 +344,6 @@ class TokenFeatures(TransformerMixin, Estimator, auto_wrap_output_keys=None):
             inner = self._apply(functions[:-1], done)
             done[functions] = [None if word is None else call(word) for word in inner]
         return done[functions]
-
-    def _name_of(self, row):
-        field, functions = self._kinds[row]
-        name = self._names[field]
-        for function in functions:
-            name = f"{function}({name})"
-        return name
 
     def _encode_values(self, field, words):
         """Number the values that the rows of a field have at its words; return their codes."""
