@@ -11,7 +11,7 @@ from ..optim.domains import OrderedPlacements, StateChoices
 from ._clips import check_sequences
 from ._diffrac import Classifier, Diffrac, Term
 
-KEYS = {"X_action", "X_state", "t_action", "t_state", "start", "end", "score"}
+NEEDED = {"X_action", "X_state", "t_action", "start", "end"}
 
 
 class Clips:
@@ -24,11 +24,10 @@ class Clips:
         for n, clip in enumerate(clips):
             if not isinstance(clip, dict):
                 raise TypeError(f"clips[{n}] must be a dict, got {type(clip).__name__}")
-            missing = {"X_action", "X_state", "t_action", "start", "end"} - set(clip)
-            if missing or set(clip) - KEYS:
+            if not NEEDED <= set(clip) <= NEEDED | {"score", "t_state"}:
                 raise ValueError(
-                    f"clips[{n}] must have {sorted(KEYS - {'score', 't_state'})}, and may have "
-                    f"'score' and 't_state'; got {sorted(map(str, clip))}"
+                    f"clips[{n}] must have {sorted(NEEDED)}, and may have 'score' and 't_state'; "
+                    f"got {sorted(map(str, clip))}"
                 )
         actions, states = ([clip[key] for clip in clips] for key in ("X_action", "X_state"))
         self.X_action, self.row_starts, _ = check_sequences(

@@ -186,12 +186,10 @@ class DotKernel(SmoothKernel):
     def __init__(self, degree, gamma, coef0, backend=NUMPY):
         self.degree, self.gamma, self.coef0, self.backend = degree, gamma, coef0, backend
 
-    def _derivative(self, u, order):
-        factor = 1.0
-        for power in range(order):
-            factor *= (self.degree - power) * self.gamma
-        power = self.degree - order
-        return factor * (self.gamma * u + self.coef0) ** power if factor else 0.0 * u
+    def _derivatives(self, u):
+        """The two derivatives of the kernel in the inner product u."""
+        p, g, r = self.degree, self.gamma, self.gamma * u + self.coef0
+        return p * g * r ** (p - 1), p * (p - 1) * g**2 * r ** (p - 2) if p > 1 else 0.0 * r
 
     def __call__(self, X, Y):
         return (self.gamma * (X @ Y.T) + self.coef0) ** self.degree
@@ -210,12 +208,11 @@ class DotKernel(SmoothKernel):
         return 0.5 * (constant + (d * (p - 1) - 1) * xp.log(r) + xp.log(end))
 
     def derivatives(self, X, Y):
-        u = X @ Y.T
-        return self._derivative(u, 1), self._derivative(u, 2)
+        return self._derivatives(X @ Y.T)
 
     def diag_derivatives(self, X):
         t = (X * X).sum(axis=1)
-        return _of_squares(self._derivative(t, 1), self._derivative(t, 2), X, t)
+        return _of_squares(*self._derivatives(t), X, t)
 
     def volume_derivatives(self, X):
         p, g, c, d = self.degree, self.gamma, self.coef0, X.shape[1]

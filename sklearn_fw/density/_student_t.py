@@ -250,11 +250,12 @@ class KernelStudentTDensity(OutlierMixin, Estimator):
         return self
 
     def _check_precomputed(self):
-        for name, plain in (("max_rank", None), ("normalize", False)):
-            if self._precomputed and getattr(self, name) != plain:
+        plain = {"max_rank": (None,), "normalize": (False,), "jacobian": ("auto", False)}
+        for name, values in plain.items():
+            if self._precomputed and getattr(self, name) not in values:
                 raise ValueError(
-                    f"{name} needs kernel values at points of its own choice, which "
-                    f"kernel='precomputed' does not give: leave {name}={plain}"
+                    f"{name}={getattr(self, name)!r:.60} needs rows, which kernel='precomputed' "
+                    f"does not give: leave {name}={values[0]!r}"
                 )
 
     def _check_X(self, X, backend, reset):

@@ -322,7 +322,7 @@ class ScreeDisplay(Display):
         check_fitted(estimator, *VALUES, enough=any)
         stored = next(key for key in VALUES if hasattr(estimator, key))
         values = getattr(estimator, stored)
-        kept = len(getattr(estimator, "eigenvalues_", values))
+        kept = getattr(estimator, "_n_features_out", len(values))  # of scikit-learn's mixin
         display = cls(
             values, noise_floor=getattr(estimator, "noise_floor_", None),
             n_components=kept if kept < len(values) else None, value_name=VALUES[stored],

@@ -69,11 +69,10 @@ def named_templates(templates, fields):
 
 
 def chunking_templates():
-    w, p = "w", "pos"
     return [
-        *(((w, o),) for o in range(-2, 3)),
-        *(((w, o), (w, o + 1)) for o in range(-1, 1)),
-        *window(p),
+        *((("w", o),) for o in range(-2, 3)),
+        *((("w", o), ("w", o + 1)) for o in range(-1, 1)),
+        *window("pos"),
     ]
 
 

@@ -120,7 +120,8 @@ def test_length_scale_choices(rng):
         ({"kernel": lambda X, Y: -(X @ Y.T), "jacobian": False}, "positive semidefinite"),
         ({"normalize": "quadrature", "support": (0, 0)}, "low < high"),
         ({"kernel": "precomputed"}, "square"),
-        ({"kernel": "precomputed", "max_rank": 3}, "max_rank"),
+        ({"kernel": "precomputed", "max_rank": 3}, "max_rank=3 needs rows"),
+        ({"kernel": "precomputed", "jacobian": lambda X: X[:, 0]}, "jacobian=.* needs rows"),
         ({"kernel": PolynomialKernel(coef0=-1)}, "coef0"),
     ],
 )

@@ -64,6 +64,7 @@ def test_other_decompositions_share_an_axis():
     )
     second = ScreeDisplay.from_estimator(PCA(3).fit(data.X), ax=first.ax_, name="PCA")
     assert first.ax_ is second.ax_
+    assert first.mark_.get_xdata()[0] == 2.5
     assert second.floor_ is second.mark_ is None
     np.testing.assert_array_equal(second.line_.get_xdata(), [1, 2, 3])
     assert first.value_name == "Singular value"
