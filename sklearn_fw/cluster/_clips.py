@@ -4,6 +4,7 @@ import numpy as np
 
 from .._core import check
 from .._core.packed import starts_of
+from ..optim.domains import OrderedPlacements
 
 
 def check_sequences(X, groups=None, name="X", n_rows=1, n_features=None):
@@ -61,7 +62,7 @@ def check_windows(windows, lengths, n_steps):
     return masks
 
 
-def masks_of(windows, hull, domain_of):
+def masks_of(windows, hull):
     """Slots that each step may take, (n_steps, n_rows) per sequence, and those that were widened.
 
     With ``hull`` all rows between the first and the last of a window count, in the order of steps:
@@ -78,9 +79,9 @@ def masks_of(windows, hull, domain_of):
             )
             mask = after & before[::-1, ::-1]
         try:
-            domain_of(mask.shape, mask)
+            OrderedPlacements(mask.shape, mask)
         except ValueError:
-            places = domain_of(mask.shape, None).place((~mask).ravel().astype(float))
+            places = OrderedPlacements(mask.shape).place((~mask).ravel().astype(float))
             mask[~mask[np.arange(len(mask)), places]] = True
             widened.append(n)
         masks.append(mask)

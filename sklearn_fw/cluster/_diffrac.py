@@ -112,18 +112,22 @@ class Diffrac(Objective):
         return np.concatenate(images)
 
     def slopes(self, image):
-        x = image[: self.size]
-        slopes = self.weights * image
-        value = 0.5 * float(slopes @ image)
+        slopes = self._curved(image)
+        value = 0.5 * float(slopes @ image) + float(self.linear @ image[: self.size])
         slopes[: self.size] += self.linear
-        value += float(self.linear @ x)
+        return value, slopes
+
+    def inner(self, image, others):
+        return others @ self._curved(image)
+
+    def _curved(self, image):
+        """The second derivative in the image times an image."""
+        product = self.weights * image
         if self.coupling is not None:
             first, second = (term.block for term in self.terms)
-            ahead = self.coupling @ x[second]
-            slopes[first] += ahead
-            slopes[second] += self.coupling.T @ x[first]
-            value += float(x[first] @ ahead)
-        return value, slopes
+            product[first] += self.coupling @ image[second]
+            product[second] += self.coupling.T @ image[first]
+        return product
 
     def adjoint(self, slopes):
         return self.adjoint_in(slopes, slice(0, self.size))
@@ -141,14 +145,6 @@ class Diffrac(Objective):
             answers = term.classifier.root[begin:end] @ slopes[part].reshape(term.shape).T
             gradient[first - block.start : last - block.start] += answers[rows - begin, columns]
         return gradient
-
-    def inner(self, image, others):
-        product = others @ (self.weights * image)
-        if self.coupling is not None:
-            first, second = (term.block for term in self.terms)
-            product = product + others[..., first] @ (self.coupling @ image[second])
-            product = product + others[..., second] @ (self.coupling.T @ image[first])
-        return product
 
     def value(self, point):
         return self.slopes(self.image(point))[0]

@@ -163,7 +163,7 @@ class OrderedDiscriminativeClustering(ClusterMixin, Estimator):
         lengths, masks, widened = np.diff(starts), None, np.empty(0, np.int64)
         if windows is not None:
             windows = check_windows(windows, lengths, K)
-            masks, widened = masks_of(windows, self.window_constraint == "hull", OrderedPlacements)
+            masks, widened = masks_of(windows, self.window_constraint == "hull")
         if len(widened):
             warn(
                 f"windows of sequences {widened.tolist()} leave no placement in order: the fewest "

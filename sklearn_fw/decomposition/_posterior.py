@@ -17,6 +17,7 @@ topics_kernels = lazy("moments.topics")
 FIRST_ROUNDS, ROUNDS = 20, 3  # rounds within documents at the start, and in later passes
 FIRST_CONCENTRATION = 0.1  # of words in topics
 CONCENTRATIONS = 1e-4, 10.0
+NEWTON_STEPS = 20
 MOST_NUMBERS = 2e8  # random numbers of one document
 
 
@@ -44,7 +45,7 @@ def bounds(X, topics, prior, gamma, *, counts=None, weight=None):
     return values
 
 
-def fit_prior(prior, mean_logs, n_steps=20):
+def fit_prior(prior, mean_logs):
     """Concentrations that make given expectations of log proportions most probable.
 
     Newton's method on ``log B(c)^-1 + sum_k (c_k - 1) mean_logs_k``, concave, in linear time.
@@ -57,7 +58,7 @@ def fit_prior(prior, mean_logs, n_steps=20):
         return gammaln(c.sum()) - gammaln(c).sum() + c @ mean_logs
 
     now = value(prior)
-    for _ in range(n_steps):
+    for _ in range(NEWTON_STEPS):
         total = prior.sum()
         slope = digamma(total) - digamma(prior) + mean_logs
         curvature, shared = -polygamma(1, prior), polygamma(1, total)

@@ -10,6 +10,7 @@ from .._core import check
 from .._core.warnings import warn
 
 NODES = 8  # Gauss-Legendre nodes on a panel
+STILL = 1e-5  # change of the log integral
 MAX_POINTS = 2_000_000
 IMPORTANCE_DRAWS = 20_000
 SCALES = (1.0, 0.5, 0.25)  # of the length scale, for proposals around data
@@ -82,7 +83,7 @@ class Box:
         weight = np.exp(log_ratio - log_ratio.max())
         return draws[rng.choice(len(draws), size=n_samples, p=weight / weight.sum())]
 
-    def _quadrature(self, tol=1e-5):
+    def _quadrature(self):
         """Log integral by composite Gauss-Legendre rules, panels halved until it stands still."""
         if len(self.low) > 3:
             raise ValueError(
@@ -93,7 +94,7 @@ class Box:
         previous = None
         while np.prod(NODES * panels.astype(float)) <= MAX_POINTS:
             value = self._rule(panels)
-            if previous is not None and abs(value - previous) < tol:
+            if previous is not None and abs(value - previous) < STILL:
                 return value
             previous, panels = value, 2 * panels
         raise ValueError(

@@ -408,8 +408,8 @@ def distinct_rows(X, limit):
     return rows[spread(len(rows), limit)]
 
 
-def median_distance(X, max_rows=1000):
-    rows = distinct_rows(X, max_rows)
+def median_distance(X):
+    rows = distinct_rows(X, 1000)
     return float(np.median(pdist(rows))) if len(rows) > 1 else 1.0
 
 

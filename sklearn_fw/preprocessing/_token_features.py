@@ -383,15 +383,14 @@ class TokenFeatures(TransformerMixin, Estimator, auto_wrap_output_keys=None):
         return codes
 
     def _rows(self, coded, offsets):
-        rows = np.empty((len(self._kinds), offsets[-1]), dtype=np.int32)
+        rows = np.full((len(self._kinds), offsets[-1]), -1, dtype=np.int32)
         for own, codes in zip(self._rows_of, coded):
             rows[own] = codes
+        full = np.flatnonzero(np.diff(offsets))
+        places = {"bias": slice(None), "first": offsets[full], "last": offsets[full + 1] - 1}
         for row, (field, name) in enumerate(self._kinds):
             if field is None:
-                rows[row] = 0 if name == "bias" else -1
-                if name != "bias":
-                    full = np.flatnonzero(np.diff(offsets))
-                    rows[row, offsets[full] if name == "first" else offsets[full + 1] - 1] = 0
+                rows[row, places[name]] = 0
         return rows
 
     def _pack(self, columns, offsets):
