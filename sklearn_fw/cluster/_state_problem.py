@@ -106,13 +106,12 @@ class Problem:
 
     def parts(self, x):
         """f, g with the linear cost, and d."""
-        image, objective = self.objective.image(x), self.objective
         found = []
-        for term, part in zip(objective.terms, objective.parts):
-            own = image[term.block] @ image[term.block] - image[part] @ image[part]
-            found.append(own / (2.0 * term.T) + objective.linear[term.block] @ x[term.block])
-        first, second = (x[term.block] for term in objective.terms)
-        return np.array([*found, first @ (objective.coupling @ second)])
+        for term in self.objective.terms:
+            alone = Diffrac([term.alone()], linear=self.objective.linear[term.block])
+            found.append(alone.value(x[term.block]))
+        first, second = (x[term.block] for term in self.objective.terms)
+        return np.array([*found, first @ (self.objective.coupling @ second)])
 
     def rounded(self, actions, states):
         """Actions and states nearest to what classifiers answer, chosen together; and their cost.

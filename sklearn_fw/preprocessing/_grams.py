@@ -1,10 +1,8 @@
 """Integer codes of the values of tokens and of the n-grams that they form with neighbors."""
 
-from itertools import accumulate, pairwise, starmap
-
 import numpy as np
 
-from .._core.packed import starts_of
+from .._core.packed import slices_of, starts_of
 
 # This many tokens at a time keep the work space of the last step in the cache.
 CHUNK = 8192
@@ -35,8 +33,7 @@ class Grams:
         self.shift = np.array([base[-1][1] for base in self.bases], dtype=np.int64)
         self.row_of = np.array([place[base_of(t)] for t in templates], dtype=np.int64)
         self.offset_of = np.array([t[0][1] for t in templates], dtype=np.int64)
-        bounds = starts_of(np.unique(list(map(len, self.bases)), return_counts=True)[1]).tolist()
-        self.levels = list(starmap(slice, pairwise(bounds)))
+        self.levels = slices_of(np.unique(list(map(len, self.bases)), return_counts=True)[1])
         spans = [[o for _, o in t] + [0] for t in templates]
         self.gap = max(max(span) - min(span) for span in spans)
 
@@ -57,9 +54,8 @@ class Grams:
             keys.append(distinct)
         self.sizes = np.array(n_values)
         # One sorted array for all bases: each has a range of its own.
-        bounds = [n_values[a] * n_values[c] for a, c in zip(self.left, self.right)]
-        self.moved = np.array([0, *accumulate(bounds)], dtype=np.int64)
-        self.first = np.array([0, *accumulate(map(len, keys))], dtype=np.int64)
+        self.moved = starts_of(self.sizes[self.left] * self.sizes[self.right])
+        self.first = starts_of([len(k) for k in keys])
         self.keys = np.concatenate([k + m for k, m in zip(keys, self.moved)] or [np.empty(0, int)])
         self._number_columns(codes, places, min_count)
         return self._columns(codes, places)
@@ -116,7 +112,7 @@ class Grams:
             part[kept] = np.arange(n_columns, n_columns + np.count_nonzero(kept))
             n_columns += int(np.count_nonzero(kept))
             parts.append(part)
-        self.start_of = np.array([1, *(1 + s for s in accumulate(map(len, parts[:-1])))])
+        self.start_of = 1 + starts_of([len(part) for part in parts[:-1]])
         self.column_of = np.concatenate(parts)
         self.n_columns = n_columns
 

@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._core import check
 from .._core.estimator import Estimator
-from .._core.packed import Packed, starts_of
+from .._core.packed import Packed, slices_of, starts_of
 
 # Metadata with one value per sample; each node gets the value of its sample.
 _PER_SAMPLE = ("sample_weight", "groups")
@@ -294,8 +294,8 @@ class _Nodes:
             return Packed(table, self.offsets)
         # Filled one by one: numpy would turn blocks of equal shape into one 3-D array.
         out = np.empty(len(self.lengths), dtype=object)
-        for i, (start, stop) in enumerate(zip(self.offsets.tolist(), self.offsets[1:].tolist())):
-            block = _safe_indexing(table, slice(start, stop))
+        for i, rows in enumerate(slices_of(self.lengths)):
+            block = _safe_indexing(table, rows)
             if hasattr(block, "reset_index") and not hasattr(self.stacked, "iloc"):
                 block = block.reset_index(drop=True)  # rows of a new frame start at 0
             out[i] = block if self.tuples is None else _replace(self.tuples[i], self.part, block)
