@@ -212,7 +212,7 @@ def largest_eigenpairs(moments, n_components):
         width = min(size, n_components + EXTRA_COLUMNS)
         basis = np.random.RandomState(0).normal(size=(size, width))
         for _ in range(N_POWERS):
-            basis = np.linalg.qr(moments.apply(np.linalg.qr(basis)[0]))[0]
+            basis = np.linalg.qr(moments.apply(basis))[0]
         small = basis.T @ moments.apply(basis)
         values, turn = np.linalg.eigh((small + small.T) / 2.0)
         vectors = basis @ turn

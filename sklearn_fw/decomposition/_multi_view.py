@@ -7,6 +7,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn import base
 from sklearn.metrics import r2_score
+from sklearn.utils import gen_batches
 from sklearn.utils.validation import check_is_fitted
 
 from .._core import check
@@ -404,8 +405,7 @@ class MultiViewCCA(
         if sample_weight is not None:
             sample_weight = check.sample_weight(sample_weight, len(estimates))
         scores = []
-        for start in range(0, y.shape[1], COLUMNS):  # a sparse view is never dense as a whole
-            part = slice(start, start + COLUMNS)
+        for part in gen_batches(y.shape[1], COLUMNS):  # a sparse view is never dense as a whole
             true = y[:, part].toarray() if sp.issparse(y) else y[:, part]
             predicted = estimates @ self.y_mixing_[part].T + self.y_mean_[part]
             raw = r2_score(true, predicted, sample_weight=sample_weight, multioutput="raw_values")

@@ -236,8 +236,6 @@ def check_view(view, name, is_count, estimator=None, reset=False):
     else:
         view = check.table(view, input_name=name, ensure_2d=False, **options)
         view = view.reshape(-1, 1) if view.ndim == 1 else view
-    if view.ndim != 2:
-        raise ValueError(f"{name} must be a matrix, got shape {view.shape}")
     if is_count:
         return as_counts(view, name, whole=True)
     largest = np.max(np.abs(view.data if sp.issparse(view) else view), initial=0.0)

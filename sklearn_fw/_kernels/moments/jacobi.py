@@ -65,10 +65,10 @@ def _newton(g, h, e4, f):
 @njit
 def best_shear(matrices, p, q, kind):
     """Parameter y of the shear [[cosh y, sinh y], [sinh y, cosh y]] of a pair."""
-    dd, xx, _, f, _, _ = _pair_sums(matrices, p, q)
-    e4 = dd + xx
     if kind == ORTHOGONAL:
         return 0.0
+    dd, xx, _, f, _, _ = _pair_sums(matrices, p, q)
+    e4 = dd + xx
     if kind == JDTM:
         if e4 <= 0.0:
             return 0.0
