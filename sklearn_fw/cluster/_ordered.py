@@ -193,10 +193,8 @@ class OrderedDiscriminativeClustering(ClusterMixin, Estimator):
     @staticmethod
     def _labels(locations, starts, order):
         labels = np.full(starts[-1], -1)
-        labels[locations + starts[:-1, None]] = np.arange(locations.shape[1])
-        given = np.empty_like(labels)
-        given[order] = labels
-        return given
+        labels[order[locations + starts[:-1, None]]] = np.arange(locations.shape[1])
+        return labels
 
     def decision_function(self, X):
         """Scores ``X W + b`` of each row for each step.

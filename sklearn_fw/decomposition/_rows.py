@@ -70,10 +70,10 @@ class Rows:
         if len(self) and is_collection(self.batches[0]):
             import dask
 
+            @dask.delayed(pure=False)
             def term(batch, i):
                 return function(*self._loaded(batch, i))
 
-            term = dask.delayed(term, pure=False)
             parts = [term(batch, i) for i, batch in enumerate(self.batches)]
             while len(parts) > 1:  # a tree, so that no worker holds all parts
                 pairs = [parts[i : i + 2] for i in range(0, len(parts), 2)]

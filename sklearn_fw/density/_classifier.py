@@ -305,10 +305,6 @@ class KernelStudentTClassifier(LabelMixin, Estimator):
             variance[:, label] = model.variance(residual, share, W, information)
         return model.log_score(variance, W[:, None])
 
-    def predict(self, X):
-        scores = self.joint_log_scores(X)  # first: it checks that the model is fitted
-        return self.classes_[scores.argmax(axis=1)]
-
     def predict_proba(self, X):
         return softmax(self.joint_log_scores(X) / self.temperature_, axis=1)
 
