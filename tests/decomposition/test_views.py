@@ -274,6 +274,15 @@ def test_conduct_in_pipelines_and_searches():
     assert single.predict(data.X).shape == (400,)
 
 
+def test_scores_of_an_unknown_method_are_refused():
+    data = make_two_views(500, 10, 2, 2, kind="discrete", random_state=0)
+    model = MultiViewCCA(2, kind="discrete").fit(data.X, data.y)
+    with pytest.raises(ValueError, match="transform_method must be one of"):
+        model.set_params(transform_method="mean").transform(data.X)
+    with pytest.raises(ValueError, match='"lmmse" must be set before fit'):
+        model.set_params(transform_method="lmmse").transform(data.X)
+
+
 def test_estimates_of_sources_are_shrunk():
     data = published("discrete", 3000)
     model = MultiViewCCA(10, kind="discrete", transform_method="lmmse").fit(data.X, data.y)
