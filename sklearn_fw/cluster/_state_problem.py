@@ -6,7 +6,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from .._core import check
-from .._core.packed import starts_of
+from .._core.packed import places_of, starts_of
 from ..optim.domains import OrderedPlacements, StateChoices
 from ._clips import check_sequences
 from ._diffrac import Classifier, Diffrac, Term
@@ -69,14 +69,13 @@ class Problem:
         self.actions = OrderedPlacements([(1, int(n)) for n in lengths], masks)
         self.states = StateChoices(begin, end, constraint)
         # Each row with the candidates of its clip: how much too late each state would be
-        sizes = np.diff(data.starts)
-        self.row = np.repeat(np.arange(self.T), np.repeat(sizes, lengths))
-        self.row_offsets = starts_of(np.repeat(sizes, lengths))
-        first = np.repeat(data.starts[:-1], lengths) - self.row_offsets[:-1]
-        self.candidate = np.arange(len(self.row)) + first[self.row]
+        sizes = np.repeat(np.diff(data.starts), lengths)
+        self.row = np.repeat(np.arange(self.T), sizes)
+        self.row_offsets = starts_of(sizes)
+        self.candidate = places_of(np.repeat(data.starts[:-1], lengths), sizes)
         late = data.t_state[self.candidate] - data.t_action[self.row]
         self.far = coupling / self.T * np.maximum(np.stack([late, -late], axis=1), 0.0)
-        clip_of_row = np.repeat(np.arange(len(sizes)), lengths)
+        clip_of_row = np.repeat(np.arange(len(lengths)), lengths)
         copied = ([times[n] for n in clip_of_row] for times in (begin, end))
         self.copies = StateChoices(*copied, constraint)
         self.row_starts = data.row_starts

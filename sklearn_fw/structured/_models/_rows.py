@@ -6,7 +6,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..._core import check
-from ..._core.packed import starts_of
+from ..._core.packed import places_of, starts_of
 from ._ragged import Stacked
 
 CHUNK = 2**16  # entries of a dense matrix looked at at a time
@@ -105,9 +105,7 @@ def product(matrix, w, n_columns):
     begin = used.astype(np.int64) * n_columns
     first = _places(w, begin)
     counts = _places(w, begin + n_columns) - first
-    # Entry r of row a stands at first[a] + r.
-    ends = np.cumsum(counts)
-    places = np.arange(counts.sum()) + np.repeat(first - ends + counts, counts)
+    places = places_of(first, counts)
     rows = np.repeat(np.arange(len(used)), counts)
     dense = np.zeros((len(used), n_columns))
     dense[rows, w.indices[places] - begin[rows]] = w.data[places]
