@@ -175,7 +175,8 @@ class StructuredSVM(StructuredPredictor, CallbackSupportMixin, Estimator):
     ``feature_scale="auto"`` brings columns to one scale if their units differ, which it takes from
     sizes that differ by a factor above 30, on average and at most, or of over 2 % of the columns:
     it divides each by its standard deviation or, if most of its entries are zero, by the root mean
-    square of the others. With tables of pairs of states, it also divides by the power of two that
+    square of the others. Means that make the norm of nodes over 3 times as large are taken off.
+    With tables of pairs of states, it also divides by the power of two that
     brings the root mean square norm of a node near to 2, unless it is from 0.8 to 5;
     ``edge_feature_scale="auto"`` does the same for edges, so that tables and features are both
     learned.

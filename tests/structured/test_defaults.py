@@ -178,6 +178,22 @@ def natural_of(model, X, y):
     return natural_C(StructuredSVM(model, C=1.0)._make_blocks(X, y, None)[0])
 
 
+@pytest.mark.parametrize("form", ["table", "chain"])
+def test_the_origin_of_features_changes_nothing(form, rng):
+    """Columns far from zero, in one unit: few samples get a C for what is left of them."""
+    X, y = sentences(rng, n=18)
+    if form == "table":
+        X, y = np.concatenate(X), np.concatenate(y)
+        X, y = X[:18], y[:18]
+    fits = []
+    for origin in (9.0, 13.0):
+        shifted = X + origin if form == "table" else [x + origin for x in X]
+        svm = StructuredSVM(random_state=0).fit(shifted, y)
+        fits.append((svm.C_, svm.score(shifted, y)))
+    np.testing.assert_allclose(*fits, rtol=1e-9)
+    assert fits[0][1] > 0.8
+
+
 def test_C_is_not_chosen_where_lists_of_all_labelings_take_long(rng):
     X = rng.normal(size=(60, 5))
     Y = (X @ rng.normal(size=(5, 12)) + rng.normal(size=(60, 12)) > 0).astype(int)

@@ -180,7 +180,7 @@ BAD_DATA = {
     ),
     "dictionaries": (
         lambda X, y: (replaced(X, 3, [{"word": "a"}, {"word": "b"}]), y),
-        r"X\[3\] holds dictionaries: sequences need an array of numbers of shape",
+        r"X\[3\] holds dictionaries: .* as in make_pipeline\(NodeTransformer\(DictVectorizer\(\)\)",
     ),
     "text for labels": (
         lambda X, y: (X, replaced(y, 1, "abc")),
@@ -238,6 +238,7 @@ def test_bad_data(name, words):
         (np.ones((3, 2)), [0, 1], "inconsistent numbers of samples"),
         (np.ones((2, 2)), [[0, 2], [1, 1]], "y must hold only 0 and 1, one column per label"),
         (np.ones((2, 2)), [[0], [0, 1]], "y has a sequence of labels for every sample, so X must"),
+        ([np.array(["a", "b"]), np.array(["a"])], [[0, 1], [0]], r"X\[0\] holds text: .*TokenFea"),
         (np.eye(2), [["a", "b"], ["b", "a"]], "for sequences of labels X must be a list with an"),
         ([np.ones((4, 3))] * 2, [np.zeros((2, 2))] * 2, "='matching'; if they are labels of"),
         ([np.ones((2, 2, 3))] * 2, [np.eye(2)] * 2, "write model='matching'; .*, write model='gr"),

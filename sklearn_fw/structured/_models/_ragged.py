@@ -14,11 +14,7 @@ from ..._core.scores import as_array
 from ..._core.warnings import warn
 
 KEPT = (np.float64, np.float32)  # all other numbers become the former
-NEEDS_NUMBERS = (
-    "sequences need an array of numbers of shape (n_nodes, n_features) for every sample; for "
-    "tokens put a transformer of sklearn_fw.preprocessing first, as in "
-    "make_pipeline(TokenFeatures(), StructuredSVM('chain'))"
-)
+REMEDIES = {"text": "TokenFeatures()", "dictionaries": "NodeTransformer(DictVectorizer())"}
 
 
 class Stacked(Packed):
@@ -87,7 +83,10 @@ def refuse_words(first, name):
     """Refuse an item whose first entry is a token or a dictionary of features."""
     if isinstance(first, str | dict):
         kind = "text" if isinstance(first, str) else "dictionaries"
-        raise ValueError(f"{name} holds {kind}: {NEEDS_NUMBERS}")
+        raise ValueError(
+            f"{name} holds {kind}: sequences need an array of numbers (n_nodes, n_features), by "
+            f"sklearn_fw.preprocessing as in make_pipeline({REMEDIES[kind]}, StructuredSVM())"
+        )
 
 
 def _is_plain(item):

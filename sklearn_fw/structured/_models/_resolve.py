@@ -82,12 +82,10 @@ def _model_for(X, y):
             labels = y if sp.issparse(y) else np.asarray(y)
         except ValueError:
             raise ValueError(
-                "y has a sequence of labels for every sample, so X must be a list with an array "
-                "of shape (n_nodes, n_features) for every sample"
+                "y has a sequence of labels for every sample, so X must be a list with an array of "
+                "shape (n_nodes, n_features) for every sample; sets need MultiLabelBinarizer"
             ) from None
-        if labels.ndim == 2 and labels.shape[1] > 1:
-            return MultilabelModel()
-        return MulticlassModel()
+        return MultilabelModel() if labels.ndim == 2 and labels.shape[1] > 1 else MulticlassModel()
     if n_dims(next(iter(y), None), 2) in NEIGHBORHOODS:
         _refuse_matchings(X, y)
         return GridModel()
@@ -145,9 +143,8 @@ def _refuse_matchings(X, y):
 
 def _may_be_matching(labels):
     labels = np.asarray(labels)
-    if labels.ndim != 2 or labels.dtype.kind not in "fiub" or not np.isin(labels, (0, 1)).all():
-        return False
-    return labels.sum(axis=0).max() <= 1 and labels.sum(axis=1).max() <= 1
+    is_binary = labels.dtype.kind in "fiub" and labels.ndim == 2 and np.isin(labels, (0, 1)).all()
+    return is_binary and labels.sum(axis=0).max() <= 1 and labels.sum(axis=1).max() <= 1
 
 
 def _is_structured(X, y):
@@ -164,4 +161,4 @@ def _refuse_words(X, y):
     """Explain the format of sequences of words or dictionaries, before they become a table."""
     if not isinstance(X, list | tuple) or isinstance(next(iter(y), None), str | int | float):
         return
-    refuse_words(X[0][0] if isinstance(X[0], list | tuple) and X[0] else X[0], "X[0]")
+    refuse_words(next(iter(X[0]), X[0]) if n_dims(X[0]) else X[0], "X[0]")

@@ -17,6 +17,7 @@ SIZE, NEAR, FAR_OFF = 2.0, 2.5, 16.0
 # are small on average in any unit, and learned too well after division by their spread.
 UNLIKE, FEW = 30.0, 0.02
 DENSE = 0.5  # fraction of entries that are not zero, from which a column has a mean to take off
+OFFSET = 3.0  # norm of the rows over that without the means, from which these are taken off
 CONSTANT = 1e-10  # spread over the largest entry, up to which a column is constant but for rounding
 
 
@@ -61,7 +62,7 @@ def units_for(model, X, weight, scale, edge_scale, is_natural):
     rows = model._stack(X)
     columns = Columns.of(rows, weight, model._has_constant(rows))
     is_auto = check.is_auto(scale) and is_natural
-    scale = _natural(model, rows.matrix, columns) if is_auto else _given(scale, columns)
+    scale = _natural(model, columns) if is_auto else _given(scale, columns)
     if check.is_auto(edge_scale) and is_natural:
         edge_scale = _power_of_two(_size(model, model._size_of_edge_features(X)))
     else:
@@ -118,12 +119,15 @@ def size_of_rows(matrix):
     return np.sqrt(squares / max(matrix.shape[0], 1))
 
 
-def _natural(model, matrix, columns):
-    if not columns.are_unlike:
-        return _power_of_two(_size(model, size_of_rows(matrix)))
-    sizes = columns.spread, columns.size
-    scale = np.select([size > 0.0 for size in sizes], sizes, 1.0)
-    squares = np.where(columns.mean != 0.0, columns.spread**2, columns.filled * columns.size**2)
+def _natural(model, columns):
+    given = columns.filled * columns.size**2
+    squares = np.where(columns.mean != 0.0, columns.spread**2, given)
+    if columns.are_unlike:
+        sizes = columns.spread, columns.size
+        scale = np.select([size > 0.0 for size in sizes], sizes, 1.0)
+    else:
+        is_far = given.sum() > OFFSET**2 * squares.sum() > 0.0
+        scale, squares = (np.ones(len(given)), squares) if is_far else (1.0, given)
     norm = np.sqrt(np.sum(squares / scale**2))  # root mean square of the rows in these units
     return scale * _power_of_two(_size(model, norm))
 
