@@ -95,3 +95,24 @@ def test_corrections_end_where_rounding_leaves_no_more(rng):
         result = minimize_frank_wolfe(objective, domains.L1Ball(12, 100.0), tol=1e-16)
     assert (result.variant, result.status) == ("min_norm_point", "max_iter")
     assert result.nit < 2000
+
+
+@pytest.mark.parametrize("variant", ["auto", "fw", "away", "fully_corrective"])
+def test_line_searches_stay_where_the_objective_is_finite(variant, rng):
+    """An optimal design: the log-determinant is infinite at all vertices of the simplex."""
+    A = rng.standard_normal((30, 4))
+
+    def objective(x):
+        information = A.T @ (x[:, None] * A)
+        log_det = np.linalg.slogdet(information)[1]
+        if log_det < -50.0:
+            return np.inf, np.full(30, np.nan)
+        return -log_det, -np.sum(A * np.linalg.solve(information, A.T).T, axis=1)
+
+    domain, start = domains.Simplex(30), np.full(30, 1 / 30)
+    result = minimize_frank_wolfe(objective, domain, variant=variant, start=start, tol=0.02)
+    assert result.success
+    # Kiefer and Wolfowitz: the largest variance of a prediction is the number of parameters.
+    np.testing.assert_allclose(-objective(result.x)[1].min(), 4, rtol=0, atol=0.02)
+    with pytest.raises(ValueError, match="finite number as value, got inf: see start"):
+        minimize_frank_wolfe(objective, domain)

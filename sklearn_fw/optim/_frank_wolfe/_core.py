@@ -318,7 +318,7 @@ def checked_derivatives(answer, wanted, who="function"):
     if isinstance(value, np.ndarray) and value.size == 1:
         value = value.item()
     if not (isinstance(value, float | Real) and math.isfinite(value)):
-        raise ValueError(f"{who} must return a finite number as value, got {value!r}")
+        raise ValueError(f"{who} must return a finite number as value, got {value!r}: see start")
     return float(value), [
         vector(gradient, f"{name} of {who}", point.size)
         for gradient, (name, point) in zip(gradients, wanted)

@@ -138,13 +138,9 @@ class LineSearch:
         if slope_low >= 0.0:
             return 0.0
         square = line.size()
-        guess = math.inf
-        if self.bend and square > 0.0:
-            guess = -slope_low / (self.bend * square)
-        first = guess if guess < math.inf else 0.0
-        step, slope = line.root(slope_low, state.max_step, first) or self._search(
-            line, slope_low, guess, state.max_step
-        )
+        guess = -slope_low / (self.bend * square) if self.bend and square > 0.0 else math.inf
+        found = line.root(slope_low, state.max_step, guess if guess < math.inf else 0.0)
+        step, slope = found or self._search(line, slope_low, guess, state.max_step)
         if step * square > 0.0:
             self.bend = max((slope - slope_low) / (step * square), 0.0)
         return step
@@ -156,6 +152,9 @@ class LineSearch:
         best = (math.inf, 0.0, 0.0)
         for i in range(MOST_TRIALS):
             value, slope = line.at(step)
+            if not value < math.inf:  # outside of where the objective is defined
+                high, step = step, 0.5 * (low + step)
+                continue
             best = min(best, (abs(slope), step, slope))
             if slope <= 0.0 and step >= high:
                 return step, slope
