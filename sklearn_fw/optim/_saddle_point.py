@@ -451,7 +451,7 @@ def solve_matrix_game(
     step_size="fictitious",
     start=None,
     max_iter=10_000,
-    tol=1e-2,
+    tol=None,
     time_limit=None,
     verbose=0,
 ):
@@ -479,8 +479,9 @@ def solve_matrix_game(
         Points for the first replies; None means ``domain.start()``.
     max_iter : int, default=10_000
         Largest number of rounds.
-    tol : float, default=1e-2
-        Stop when ``upper - lower`` is at most this, in units of the payoff.
+    tol : float or None, default=None
+        Stop when ``upper - lower`` is at most this, in units of the payoff; None is 1 % of what it
+        is at the start.
     time_limit : float or None, default=None
         Seconds after which no new round begins.
     verbose : int, default=0
@@ -535,8 +536,9 @@ def solve_matrix_game(
         if points[-1].shape != (size,):
             n = points[-1].size
             raise ValueError(f"domain_{name} has points of size {n}, but payoff has {size} {axis}")
-    tol = check.not_negative(tol, "tol")
     run = GameRun(products, domains, points, growing=step_size == "universal")
+    lower, upper = run.bounds(*run.pays)[1]
+    tol = 0.01 * max(upper - lower, 0.0) if tol is None else check.not_negative(tol, "tol")
     outcome = run_to_end(run, tol=tol, max_iter=max_iter, time_limit=time_limit, verbose=verbose)
     (x, pays_y), (y, pays_x) = run.solution()
     lower, upper = run.bounds(pays_x, pays_y)[1]

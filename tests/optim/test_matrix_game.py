@@ -174,6 +174,17 @@ def test_vertices_of_many_entries(kind, rng):
 # ---- the result ----------------------------------------------------------------------------------
 
 
+def test_tolerance_by_default():
+    """A hundredth of the first gap, so that the unit of the payoff changes nothing."""
+    found = [solve_matrix_game(unit * ROCK_PAPER_SCISSORS) for unit in (2.0**-20, 1.0, 2.0**20)]
+    for result in found:
+        assert result.success
+        assert 0 < result.dual_gap <= 0.01 * result.history["dual_gap"][0]
+        np.testing.assert_array_equal(result.x, found[1].x)
+    nothing = solve_matrix_game(np.zeros((2, 3)))
+    assert (nothing.success, nothing.nit, nothing.dual_gap) == (True, 1, 0.0)
+
+
 def test_budget():
     message = r"gap [\d.]+ > 1e-06 after 100 iterations: increase max_iter or tol"
     with pytest.warns(ConvergenceWarning, match=message):
