@@ -151,7 +151,8 @@ class AsagaModel(PathModel):
 
         The objective is that of all rows seen so far. Of the other rows the method keeps one number
         each and the sum of their gradients, so that repeated passes over all parts, with ``rows``,
-        converge to the result of `fit` on all of them. Nothing is certified.
+        converge to the result of `fit` on all of them. Nothing is certified. After `fit`, whose
+        rows are not kept, the first call starts at zero.
 
         Parameters
         ----------
@@ -172,27 +173,25 @@ class AsagaModel(PathModel):
         first = stream is None
         X, y, weight = self._check(X, y, sample_weight, reset=first)
         self._name_classes(y, classes, first)
-        n_samples = X.shape[0]
-        rows, adds = _places(rows, 0 if first else stream.n_rows, n_samples)
-        total_weight = 0.0 if first else stream.weight
-        if adds:
-            total_weight += float(n_samples if weight is None else weight.sum())
-        problems = self._make_problems(X, y, weight, total_weight)
         if first:
-            stream = SimpleNamespace(
-                n_rows=0, rng=check.random_state(self.random_state), strength=None,
-                starts=[_blank(problem) for problem in problems],  # with the memory of all rows
-            )  # fmt: skip
+            stream = SimpleNamespace(n_rows=0, weight=0.0, strength=None, starts=None)
+            stream.rng = check.random_state(self.random_state)
+            if hasattr(self, "coef_"):
+                warn("partial_fit starts at zero, not at the earlier fit, whose rows are not kept")
+        n_samples = X.shape[0]
+        rows, adds = _places(rows, stream.n_rows, n_samples)
+        if adds:
+            stream.n_rows += n_samples
+            stream.weight += float(n_samples if weight is None else weight.sum())
+        problems = self._make_problems(X, y, weight, stream.weight)
         stream.rng = deepcopy(stream.rng)
         if hasattr(self, "alpha_"):
-            stream.strength = self.alpha_ * total_weight
-        pairs = zip(problems, stream.starts, strict=True)
+            stream.strength = self.alpha_ * stream.weight
+        starts = stream.starts or map(_blank, problems)  # with the memory of all rows
+        pairs = zip(problems, starts, strict=True)
         stream.starts = [_visit(self, *pair, rows, adds, stream.rng) for pair in pairs]
-        stream.weight = total_weight
-        stream.n_rows += n_samples if adds else 0
-        if first:
-            for name in CERTIFIED:
-                vars(self).pop(name, None)
+        for name in CERTIFIED:
+            vars(self).pop(name, None)
         self._stream = stream
         self._set_points([(start.coef, start.intercept) for start in stream.starts], X.dtype)
         return self

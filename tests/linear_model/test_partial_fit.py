@@ -158,7 +158,8 @@ def test_between_fits():
     # What fit says of its result is gone once the result is another one.
     assert hasattr(fresh, "dual_gap_")
     assert hasattr(fresh, "history_")
-    mixed = fresh.partial_fit(X, y)  # the labels are known
+    with pytest.warns(UserWarning, match="starts at zero, not at the earlier fit"):
+        mixed = fresh.partial_fit(X, y)  # the labels are known
     np.testing.assert_array_equal(mixed.coef_, parts.coef_)
     assert type(mixed.solver_).__name__ == "Asaga"
     assert "remembers" in mixed.solver_reason_
@@ -169,7 +170,8 @@ def test_between_fits():
     assert mixed.converged_
     mixed.fit(X[:, :2], y)
     assert mixed.n_features_in_ == 2
-    mixed.partial_fit(X, y, classes=["a", "b", "c"])
+    with pytest.warns(UserWarning, match="starts at zero"):
+        mixed.partial_fit(X, y, classes=["a", "b", "c"])
     assert mixed.coef_.shape == (3, D)
 
 
