@@ -232,6 +232,7 @@ TEMPLATE = [(("w", 0),)]
         ({"fields": ("w", "w")}, [["a"]], ValueError, "all different"),
         ({"fields": ()}, [["a"]], ValueError, "at least one name"),
         ({}, [[1, 2]], TypeError, "token 0 of sample 0 is 1 of type int: a token of X is a str"),
+        ({}, [[b"a"]], TypeError, "token 0 of sample 0 is b.a. of type bytes: a token of X"),
         ({}, [[{"w": "a"}]], TypeError, "token 0 of sample 0 is a dict: use NodeTransformer"),
         ({}, [["a", None]], TypeError, "token 1 of sample 0 is None of type NoneType"),
         ({}, [np.array([1, 2])], TypeError, "field 'w' holds 1 of type int: fields must be text"),

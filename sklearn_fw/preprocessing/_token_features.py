@@ -53,7 +53,7 @@ def token_columns(X, n_fields, name="X"):
 def _refuse(token, place, n_fields, name):
     if isinstance(token, dict):
         raise TypeError(f"{place} is a dict: use NodeTransformer(DictVectorizer()) for {name}")
-    if not isinstance(token, (str, bytes, list, tuple, np.ndarray)):
+    if not isinstance(token, str | list | tuple | np.ndarray):
         raise TypeError(
             f"{place} is {token!r:.60} of type {type(token).__name__}: a token of {name} is a str, "
             f"or a sequence with one str for each of {n_fields} fields"
