@@ -180,7 +180,7 @@ def test_path_ends_where_the_hinge_is_below_eps():
     path = regularization_path(svm(MulticlassModel()), X, y, eps=0.4)
     assert path.terminated_by_ == "hinge"
     assert path.end_ == np.inf
-    blocks, _ = StructuredSVM()._make_blocks(X, y, None)
+    blocks, _ = StructuredSVM(feature_scale=None)._make_blocks(X, y, None)
     blocks.reset(1.0)
     hinges = [blocks.weight @ blocks.sweep(w).hinge for w in path.coefs_]
     assert hinges[-1] <= 0.4 < hinges[-2]
