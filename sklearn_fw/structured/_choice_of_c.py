@@ -57,7 +57,7 @@ def usual_factor(blocks):
 
 def factors_of(blocks):
     """Values to try in natural units."""
-    return usual_factor(blocks) * RATIO ** np.arange(-1.0, 4.0)
+    return usual_factor(blocks) * RATIO ** np.arange(-2.0, 4.0)
 
 
 def cautious_C(blocks):

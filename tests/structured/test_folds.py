@@ -20,7 +20,7 @@ from sklearn_fw.structured._choice_of_c import RATIO, USUAL, USUAL_OF_BLACK_BOX,
 from sklearn_fw.structured._problems._part_sets import cells, regrouped
 from sklearn_fw.structured._surrogates import HINGE
 
-FACTORS = USUAL * RATIO ** np.arange(-1.0, 4.0)
+FACTORS = USUAL * RATIO ** np.arange(-2.0, 4.0)
 
 
 def blocks_of(model, X, y):
@@ -166,7 +166,8 @@ def test_black_boxes_are_held_out_too(rng):
 
 def test_of_values_that_predict_alike_the_usual_one_is_taken(monkeypatch):
     """And of others the best one."""
-    tables = {"flat": np.zeros(5), "small": np.arange(5.0), "large": -np.arange(5.0)}
+    steps = np.arange(float(len(FACTORS)))
+    tables = {"flat": 0.0 * steps, "small": steps, "large": -steps}
     for name, wanted in (("flat", USUAL), ("small", FACTORS[0]), ("large", FACTORS[-1])):
         losses = dict(zip(FACTORS, tables[name]))
         monkeypatch.setattr(
@@ -174,9 +175,10 @@ def test_of_values_that_predict_alike_the_usual_one_is_taken(monkeypatch):
             lambda make_solver, fold, C, rng, losses=losses: (np.full(4, losses[C]), 0.0),
         )  # fmt: skip
         fold = SimpleNamespace(
-            weight=np.ones(4), blocks=SimpleNamespace(n_nodes=4, surrogate=HINGE)
-        )
-        assert _choice_of_c._best_factor(None, [fold], 1.0, None) == wanted
+            weight=np.ones(4), blocks=SimpleNamespace(n_nodes=4, surrogate=HINGE),
+            losses=lambda w: w, odds=None,
+        )  # fmt: skip
+        assert _choice_of_c._best_factor(None, [fold], 1.0, None) == (wanted, 1.0)
 
 
 @pytest.mark.slow

@@ -90,11 +90,11 @@ def test_classes(n_classes, rng):
     scores = svm.decision_function(X)
     if n_classes == 2:
         scores = np.column_stack([np.zeros(20), scores])
-    np.testing.assert_allclose(marginals, softmax(scores, axis=1), rtol=1e-12)
+    np.testing.assert_allclose(marginals, softmax(scores / svm.temperature_, axis=1), rtol=1e-12)
     np.testing.assert_array_equal(svm.classes_[marginals.argmax(axis=1)], svm.predict(X))
     for x, found in zip(X, marginals):
         values = [svm.model_.joint_feature(x, k) @ svm.coef_ for k in range(n_classes)]
-        np.testing.assert_allclose(found, softmax(values), rtol=1e-12)
+        np.testing.assert_allclose(found, softmax(np.divide(values, svm.temperature_)), rtol=1e-12)
 
 
 def test_an_oracle_without_marginals_is_named(rng):
