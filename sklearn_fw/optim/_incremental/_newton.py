@@ -21,8 +21,11 @@ sums = lazy("common.sums")
 
 # Iterations of conjugate gradients per step.
 CG_STEPS = 250
-# Products with which a step is found where the matrix serves for the next one, too.
-KEPT = 8
+# Products with which a step is found where the matrix serves for the next one, too; columns up to
+# which a matrix of all parts of a cluster costs less than such products.
+KEPT, CHEAP = 8, 128
+# Share of the former decrement up to which a step by the inverse of the matrix is as good as exact.
+FAST = 0.5
 # Parts of the largest curvature that are added to the curvature when steps fail.
 DAMPED = (0.0, 1e-3, 1e-2, 0.1, 1.0)
 # Products of the rows pay where there are WIDE times as many columns, at most FEW rows, and
@@ -55,10 +58,10 @@ class Hessian:
         if one_output and damping < DAMPED[1] and bend.mass <= STRAIGHT * sums.stiffness:
             damping = DAMPED[1]
             bend = sums.bend(point, damping, exact)
+        self.factor, self.is_exact = None, one_output and bend.mass > 0.0
         if bend.mass <= 0.0:
             bend = sums.bend(point, damping, exact, flat=True)
         self.damping, self.mass, self.mean = damping, bend.mass, bend.mean
-        self.factor = None
         if bend.squares.ndim == 2:
             matrix = bend.squares
             places = np.diag_indices_from(matrix)
@@ -135,6 +138,7 @@ class NewtonCGRun(SecondOrderRun):
         # Whether few columns are worth an exact preconditioner.
         self.exact = problem.sums is not None or is_dense(problem)
         self.hessian = None  # the last one, as long as its preconditioner serves
+        self.decrement = np.inf
         self._stand_at(*self.engine.point())
 
     def _stand_at(self, coef, intercept):
@@ -152,9 +156,10 @@ class NewtonCGRun(SecondOrderRun):
             self.sums, self.point, self.ridge, DAMPED[self.damping], self.exact
         )
         hessian.point = self.point
-        move, n_products = self._direction(hessian)
+        move, n_products = self._direction(hessian, hessian is not self.hessian)
         found = self._search(move)
         serves = found and self.length == 1.0 and n_products <= KEPT and hessian.factor is not None
+        serves &= self.problem.sums is None or self.problem.n_columns > CHEAP
         self.exact |= n_products > KEPT
         self.hessian = hessian if serves and self.damping == 0 else None
         self.damping += -1 if found and self.length > 0.1 else 1
@@ -163,12 +168,15 @@ class NewtonCGRun(SecondOrderRun):
         row = self._estimate(hessian)
         return self.certify() if self.may_stop(row) else self._row(row, certified=False)
 
-    def _direction(self, hessian):
+    def _direction(self, hessian, is_new):
         rest = -self.gradient
         step = np.zeros_like(rest)
         solved = hessian.solve_roughly(rest)
         move = solved
         first = size = np.vdot(rest, solved)
+        before, self.decrement = self.decrement, first
+        if is_new and hessian.is_exact and hessian.factor is not None and first < FAST * before:
+            return solved, 0
         # The decrement of Newton's method, as a share of the objective, measures how near this is.
         nearness = np.sqrt(np.sqrt(first / max(self.value, 1e-300)))
         accuracy = float(self.settings.forcing) * min(1.0, nearness)
