@@ -40,8 +40,8 @@ class PartedSum(FiniteSum):
     """``sum_i s_i loss(y_i, <w, x_i> + c) + penalty(w)`` over the rows of `PartSums`.
 
     For solvers that need sums over rows alone: `NewtonCG` and `Newton`. A round sends a point or a
-    direction of ``n_columns + 1`` numbers per output to every part and gets as many back; for the
-    matrices of `Newton`, the square of the number of coefficients that a step changes.
+    direction of ``n_columns + 1`` numbers per output to every part and gets as many back; matrices
+    are the square of the number of columns, or in `Newton` of the coefficients that a step changes.
     """
 
     def __init__(self, parts, facts, loss, penalty, *, fit_intercept, n_outputs):
