@@ -228,7 +228,8 @@ def test_dtypes(words, dtype):
     svm, same = (StructuredSVM(tol=0.1, random_state=0) for _ in range(2))
     svm.fit(X, words[1])
     same.fit([x.astype(np.float64) for x in X], words[1])
-    np.testing.assert_allclose(svm.coef_, same.coef_, rtol=1e-9, atol=1e-12)
+    rtol = 1e-5 if dtype is np.float32 else 1e-9  # which stays, and whose means are taken off
+    np.testing.assert_allclose(svm.coef_, same.coef_, rtol=rtol, atol=1e-12)
 
 
 # ---- weights of samples --------------------------------------------------------------------------
