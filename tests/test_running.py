@@ -165,8 +165,9 @@ def test_budget_belongs_to_its_thread():
 
 
 def test_choice_of_c_is_within_the_limit(rng):
-    X = rng.normal(size=(200, 4))
-    y = (X[:, 0] > 0).astype(int)
+    X = rng.normal(size=(200, 40))
+    y = (X[:, 0] + rng.logistic(size=200) > 0).astype(int)
+    y[:2] = 0, 1
     free = StructuredSVM(random_state=0).fit(X, y)
     assert pytest.approx(_first_choice(free, X, y)) != free.C_  # there is something to choose
     with pytest.warns(ConvergenceWarning, match="a larger time_limit"):

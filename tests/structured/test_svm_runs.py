@@ -77,9 +77,9 @@ def test_convergence_warning(words):
 def test_class_weights_count_in_training_only():
     X, y = load_iris(return_X_y=True)
     model = MulticlassModel(class_weight={0: 1.0, 1: 5.0, 2: 1.0})
-    svm = StructuredSVM(model, random_state=0, max_iter=500).fit(X, y)
+    svm = StructuredSVM(model, C=1.0, random_state=0, max_iter=500).fit(X, y)
     assert svm.score(X, y) == np.mean(svm.predict(X) == y)
-    plain = StructuredSVM(random_state=0, max_iter=500).fit(X, y)
+    plain = StructuredSVM(C=1.0, random_state=0, max_iter=500).fit(X, y)
     assert np.mean(svm.predict(X) == 1) > np.mean(plain.predict(X) == 1)
 
 
