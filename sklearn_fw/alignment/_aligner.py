@@ -431,12 +431,12 @@ class KnowledgeBaseAligner(Estimator):
             other = int(self._mapped[k])
             if other < 0:
                 continue
+            name = self._link_name(i, relation, k)
+            link = name, self.kb1_.entities[k], self.kb2_.entities[other]
             row = slice(graph2.indptr[other], graph2.indptr[other + 1])
             for back, j in zip(graph2.relations[row], graph2.neighbors[row], strict=True):
                 if back == relation ^ 1:  # the other end sees the relation from its side
                     found.add(int(j))
-                    name = self._link_name(i, relation, k)
-                    link = name, self.kb1_.entities[k], self.kb2_.entities[other]
                     if link not in neighbors.setdefault(int(j), []):
                         neighbors[int(j)].append(link)
         words = labels1.words[labels1.indptr[i] : labels1.indptr[i + 1]]

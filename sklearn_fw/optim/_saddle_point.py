@@ -536,24 +536,23 @@ def solve_matrix_game(
         if points[-1].shape != (size,):
             n = points[-1].size
             raise ValueError(f"domain_{name} has points of size {n}, but payoff has {size} {axis}")
-    run = GameRun(products, domains, points, growing=step_size == "universal")
-    lower, upper = run.bounds(*run.pays)[1]
-    tol = 0.01 * max(upper - lower, 0.0) if tol is None else check.not_negative(tol, "tol")
+    tol = None if tol is None else check.not_negative(tol, "tol")
+    run = GameRun(products, domains, points, tol, growing=step_size == "universal")
     outcome = run_to_end(run, tol=tol, max_iter=max_iter, time_limit=time_limit, verbose=verbose)
     (x, pays_y), (y, pays_x) = run.solution()
     lower, upper = run.bounds(pays_x, pays_y)[1]
     return OptimizeResult(
         x=x, y=y, fun=float(x @ pays_x), lower=lower, upper=upper, dual_gap=upper - lower,
         x_last=run.sums[0] / run.total, y_last=run.sums[1] / run.total, lower_last=run.lower,
-        upper_last=run.upper, **fields_of(outcome, upper - lower, tol),
+        upper_last=run.upper, **fields_of(outcome, upper - lower, run.tol),
     )  # fmt: skip
 
 
 class GameRun(IterativeMethod):
     """Sums of what was played, and of what each pure strategy would have paid against it."""
 
-    def __init__(self, products, domains, points, growing):
-        self.products, self.domains, self.growing = products, domains, growing
+    def __init__(self, products, domains, points, tol, growing):
+        self.products, self.domains, self.growing, self.tol = products, domains, growing, tol
         self.sums, self.n_played, self.total = points, 0, 1.0
         # Copies, since an operator may return its own memory, or its argument.
         pairs = zip(products, map(DenseAtom, reversed(points)))
@@ -603,6 +602,7 @@ class GameRun(IterativeMethod):
         if self.lower > self.best_lower:
             self.best_lower, self.best_y = self.lower, self._strategy(1)
         gap = self.best_upper - self.best_lower
+        self.tol = 0.01 * max(gap, 0.0) if self.tol is None else self.tol
         return {
             "objective": self.best_upper, "dual_objective": self.best_lower, "dual_gap": gap,
             "lower": self.lower, "upper": self.upper,

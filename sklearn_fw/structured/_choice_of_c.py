@@ -82,31 +82,35 @@ def _best_factor(make_solver, folds, unit, rng):
     """Of the values about as good as the best one, that nearest to the usual one."""
     usual = usual_factor(folds[0].blocks)
     weight = np.concatenate([fold.weight for fold in folds])
-    losses, temperatures, n_worse = [], [], 0
-    choice, factors = (usual, 1.0), factors_of(folds[0].blocks)
+    losses, odds, n_worse = [], [], 0
+    choice, factors = (usual, None), factors_of(folds[0].blocks)
     for factor in factors:
         fits = [_fit_without(make_solver, fold, factor * unit, rng) for fold in folds]
         is_open = np.mean([gap for _, gap in fits]) > 0.5
         if budget_now().is_spent or (losses and is_open):
             break  # what so few passes make of a larger C says little about it
-        judged = [fold.losses(w) for fold, (w, _) in zip(folds, fits, strict=True)]
-        losses.append(np.concatenate(judged))
-        temperatures.append(_temperature(folds, fits, weight))
+        losses.append(_of_all([fold.losses for fold in folds], fits))
+        odds.append(folds[0].odds and _of_all([fold.odds for fold in folds], fits))
         excess, error = _excess(np.array(losses), weight)
         good = np.flatnonzero(excess <= 0.5 * error)
         best = good[np.abs(np.log(factors[good] / usual)).argmin()]
-        choice = float(factors[best]), temperatures[best]
+        choice = float(factors[best]), odds[best]
         n_worse = n_worse + 1 if excess[-1] > 0.5 * error[-1] else 0
         if n_worse == 2:
             break
-    return choice
+    factor, odds = choice
+    return factor, _temperature(odds, weight)
 
 
-def _temperature(folds, fits, weight):
+def _of_all(functions, fits):
+    """What functions of weights find of each fold, one after the other."""
+    return np.concatenate([find(w) for find, (w, _) in zip(functions, fits, strict=True)])
+
+
+def _temperature(odds, weight):
     """That of the likeliest held-out classes, as if one more of them were wrong; 1 elsewhere."""
-    if folds[0].odds is None:
+    if odds is None:
         return 1.0
-    odds = np.concatenate([fold.odds(w) for fold, (w, _) in zip(folds, fits, strict=True)])
     spread = np.ptp(odds, axis=1).mean() or 1.0
 
     def loss(temperature):
@@ -182,8 +186,9 @@ def _of_samples(model, blocks, X, y, weight, rng):
 
 def _fold(model, blocks, X, y, weight, held_out, rest, n_passes):
     total, X_held_out, y_held_out = weight[rest].sum(), take(X, held_out), take(y, held_out)
-    n, odds = len(held_out), None
+    odds = None
     if blocks.surrogate.smooth:
+        n = len(held_out)
         losses = _judged(blocks.of_samples(model, X_held_out, y_held_out, np.full(n, 1.0 / n)))
     else:
 
@@ -191,14 +196,22 @@ def _fold(model, blocks, X, y, weight, held_out, rest, n_passes):
             predicted, _ = model._predict(X_held_out, w, blocks.oracle)
             return model._losses(y_held_out, predicted, X=X_held_out)
 
-        def odds_of_classes(w):
-            scores = model.decision_function(X_held_out, w)
-            truth = model._encode(y_held_out, np.arange(n + 1))
-            return np.where(truth[:, None] < 0, 0.0, scores - scores[np.arange(n), truth][:, None])
-
-        odds = odds_of_classes if isinstance(model, MulticlassModel) else None
+        if isinstance(model, MulticlassModel):
+            odds = _odds_of_classes(model, X_held_out, y_held_out)
     learned = blocks.of_samples(model, take(X, rest), take(y, rest), weight[rest] / total)
     return _Fold(learned, total, n_passes, losses, weight[held_out], odds)
+
+
+def _odds_of_classes(model, X, y):
+    """Scores of classes above those of the true ones, as a function of weights; zero if unknown."""
+    places = np.arange(length_of(X, "X") + 1)
+    truth, rows = model._encode(y, places), places[:-1]
+
+    def odds(w):
+        scores = model.decision_function(X, w)
+        return np.where(truth[:, None] < 0, 0.0, scores - scores[rows, truth][:, None])
+
+    return odds
 
 
 def _judged(judge):

@@ -213,7 +213,8 @@ def choose_solver(problem):
         return Newton(), f"{d} {kind} columns, of which steps take a part: second order"
     by_rows = problem.n_outputs is None and penalty.l2 > 0.0 and sp.issparse(problem.X)
     # Epochs over CSR rows, however full, cost less than the products of these rows.
-    differ = by_rows and ridge and d > most and _rows_differ(problem)
+    few_rows = d > max(most, problem.active.size)
+    differ = by_rows and ridge and few_rows and _rows_differ(problem)
     if ridge and not differ and is_wide(problem):
         return NewtonCG(), f"{d} columns, many times the rows: second order by products of rows"
     # Products with sparse rows, or epochs and then a matrix of what an l1 norm leaves, cost less
@@ -233,9 +234,7 @@ def choose_solver(problem):
 
 
 def _rows_differ(problem):
-    """Whether rows are fewer than columns and have little in common, next to the ridge."""
-    if problem.active.size >= problem.n_columns:
-        return False
+    """Whether rows have little in common, next to the ridge."""
     together = problem.gradient(problem.weights)
     shared = problem.loss.smoothness * float(together @ together) / problem.total_weight
     return shared < SHARED * problem.penalty.l2

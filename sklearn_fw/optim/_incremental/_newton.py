@@ -21,9 +21,10 @@ sums = lazy("common.sums")
 
 # Iterations of conjugate gradients per step.
 CG_STEPS = 250
-# Products with which a step is found where the matrix serves for the next one, too; columns up to
-# which a matrix of all parts of a cluster costs less than such products.
-KEPT, CHEAP = 8, 128
+# Products with which a step is found where the matrix serves for the next one, too.
+KEPT = 8
+# Columns up to which a matrix of all parts of a cluster costs less than such products.
+CHEAP = 128
 # Share of the former decrement up to which a step by the inverse of the matrix is as good as exact.
 FAST = 0.5
 # Parts of the largest curvature that are added to the curvature when steps fail.
@@ -58,10 +59,11 @@ class Hessian:
         if one_output and damping < DAMPED[1] and bend.mass <= STRAIGHT * sums.stiffness:
             damping = DAMPED[1]
             bend = sums.bend(point, damping, exact)
-        self.factor, self.is_exact = None, one_output and bend.mass > 0.0
-        if bend.mass <= 0.0:
+        is_flat = bend.mass <= 0.0
+        if is_flat:
             bend = sums.bend(point, damping, exact, flat=True)
         self.damping, self.mass, self.mean = damping, bend.mass, bend.mean
+        self.factor = None
         if bend.squares.ndim == 2:
             matrix = bend.squares
             places = np.diag_indices_from(matrix)
@@ -73,6 +75,7 @@ class Hessian:
             self.factor = None if info else self.factor
         else:
             self.scale = _inverse_root(bend.squares + ridge)
+        self.is_exact = one_output and not is_flat and self.factor is not None
 
     def times(self, v):
         product = self.sums.product(self.point, self.damping, v)
@@ -156,7 +159,7 @@ class NewtonCGRun(SecondOrderRun):
             self.sums, self.point, self.ridge, DAMPED[self.damping], self.exact
         )
         hessian.point = self.point
-        move, n_products = self._direction(hessian, hessian is not self.hessian)
+        move, n_products = self._direction(hessian)
         found = self._search(move)
         serves = found and self.length == 1.0 and n_products <= KEPT and hessian.factor is not None
         serves &= self.problem.sums is None or self.problem.n_columns > CHEAP
@@ -168,14 +171,14 @@ class NewtonCGRun(SecondOrderRun):
         row = self._estimate(hessian)
         return self.certify() if self.may_stop(row) else self._row(row, certified=False)
 
-    def _direction(self, hessian, is_new):
+    def _direction(self, hessian):
         rest = -self.gradient
         step = np.zeros_like(rest)
         solved = hessian.solve_roughly(rest)
         move = solved
         first = size = np.vdot(rest, solved)
-        before, self.decrement = self.decrement, first
-        if is_new and hessian.is_exact and hessian.factor is not None and first < FAST * before:
+        former, self.decrement = self.decrement, first
+        if hessian is not self.hessian and hessian.is_exact and first < FAST * former:
             return solved, 0
         # The decrement of Newton's method, as a share of the objective, measures how near this is.
         nearness = np.sqrt(np.sqrt(first / max(self.value, 1e-300)))
