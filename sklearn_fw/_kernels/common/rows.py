@@ -22,11 +22,14 @@ class Rows(NamedTuple):
 
 @inner
 def extent(rows, i):
-    """First and last position of row i in ``data``, and what to subtract to index ``indices``."""
+    """First and last position of row i in ``data``, and what to subtract to index ``indices``.
+
+    Numbers without a sign: they need no test whether they count from the end.
+    """
     if rows.width > 0:
-        start = i * rows.width
-        return start, start + rows.width, start
-    return np.int64(rows.indptr[i]), np.int64(rows.indptr[i + 1]), np.int64(0)
+        start = np.uint64(i) * np.uint64(rows.width)
+        return start, start + np.uint64(rows.width), start
+    return np.uint64(rows.indptr[i]), np.uint64(rows.indptr[i + 1]), np.uint64(0)
 
 
 @inner
@@ -42,10 +45,10 @@ def entry(data, k, center, j):
 def fetch_row(rows, i):
     """Have a row on its way."""
     start, stop, shift = extent(rows, i)
-    for k in range(start, stop, LINE // rows.data.itemsize):
+    for k in range(start, stop, np.uint64(LINE // rows.data.itemsize)):
         prefetch(rows.data, (k,))
     if shift == 0:
-        for k in range(start, stop, LINE // rows.indices.itemsize):
+        for k in range(start, stop, np.uint64(LINE // rows.indices.itemsize)):
             prefetch(rows.indices, (k,))
 
 
@@ -71,7 +74,7 @@ def count_columns(rows, active, counts):
     for i in active:
         start, stop, shift = extent(rows, i)
         for k in range(start, stop):
-            counts[rows.indices[k - shift]] += 1
+            counts[np.uint64(rows.indices[k - shift])] += 1
 
 
 @njit
@@ -81,7 +84,7 @@ def squared_norms(rows, active, metric, norms):
         start, stop, shift = extent(rows, i)
         norm = 0.0
         for k in range(start, stop):
-            j = rows.indices[k - shift]
+            j = np.uint64(rows.indices[k - shift])
             a = entry(rows.data, k, rows.center, j)
             norm += a * a if metric is None else metric[j] * a * a
         norms[i] = norm
@@ -93,7 +96,7 @@ def largest_entries(rows, active, largest):
     for i in active:
         start, stop, shift = extent(rows, i)
         for k in range(start, stop):
-            j = rows.indices[k - shift]
+            j = np.uint64(rows.indices[k - shift])
             largest[j] = max(largest[j], abs(entry(rows.data, k, rows.center, j)))
 
 
@@ -106,7 +109,7 @@ def count_groups(rows, active, label, counts, last):
     for i in active:
         start, stop, shift = extent(rows, i)
         for k in range(start, stop):
-            b = label[rows.indices[k - shift]]
+            b = label[np.uint64(rows.indices[k - shift])]
             if last[b] != i:
                 last[b] = i
                 counts[b] += 1
@@ -118,7 +121,7 @@ def repeats(rows, n_rows, last):
     for i in range(n_rows):
         start, stop, shift = extent(rows, i)
         for k in range(start, stop):
-            j = rows.indices[k - shift]
+            j = np.uint64(rows.indices[k - shift])
             if last[j] == i:
                 return True
             last[j] = i
@@ -154,7 +157,7 @@ def order_of_first_touch(rows, n_rows, place):
     for i in range(n_rows):
         start, stop, shift = extent(rows, i)
         for k in range(start, stop):
-            j = rows.indices[k - shift]
+            j = np.uint64(rows.indices[k - shift])
             if place[j] < 0:
                 place[j] = following
                 following += 1

@@ -10,6 +10,8 @@ from .prox import prox_separable
 
 # Curvature up to which a column is straight: no step along it can be computed.
 STRAIGHT = 1e-100
+# Product of the factors of losses, which are at most 2, from which on it is not multiplied further.
+LARGE = 1e100
 
 
 @njit
@@ -18,15 +20,22 @@ def losses_and_slopes(loss, y, z, shift, weight, slopes):
 
     ``weight`` (n,) and ``slopes`` may be None, and ``slopes`` may be ``z`` itself.
     """
-    total = 0.0
+    total, product = 0.0, 1.0
     for i in range(z.size):
         truth, score = y[i], z[i] + shift
         factor = 1.0 if weight is None else weight[i]
         slope, plain, inner = loss_parts(loss, truth, score)
-        total += factor * (plain + math.log(inner))
+        total += factor * plain
+        if weight is not None:
+            total += factor * math.log(inner)
+        elif product < LARGE:
+            product *= inner
+        else:
+            total += math.log(product)
+            product = inner
         if slopes is not None:
             slopes[i] = factor * slope
-    return total
+    return total + math.log(product)
 
 
 @njit
@@ -74,20 +83,27 @@ def softmax_curvature(p, weight, moves, out):
 
 
 @njit
-def add_outer_products(data, indices, indptr, curvature, total, mass):
+def add_outer_products(data, indices, indptr, curvature, places, total, mass):
     """``sum_i h_i x_i x_i^T`` of CSR rows into ``total`` and ``sum_i h_i x_i`` into ``mass``.
 
-    Both hold zeros; ``curvature`` (n_rows,) holds the h_i, and rows where it is zero are left out.
+    Both hold zeros, for the columns whose ``places`` (n_columns,) in them are not -1;
+    ``curvature`` (n_rows,) holds the h_i, and rows where it is zero are left out.
     """
+    at, values = np.empty(mass.size, np.uint64), np.empty(mass.size)
     for i in range(curvature.size):
         if curvature[i] == 0.0:
             continue
-        start, stop = np.uint64(indptr[i]), np.uint64(indptr[i + 1])
-        for k in range(start, stop):
-            scaled = curvature[i] * data[k]
-            mass[np.uint64(indices[k])] += scaled
-            for m in range(start, k + np.uint64(1)):  # every pair once
-                total[np.uint64(indices[k]), np.uint64(indices[m])] += scaled * data[m]
+        size = 0
+        for k in range(np.uint64(indptr[i]), np.uint64(indptr[i + 1])):
+            place = places[np.uint64(indices[k])]
+            if place >= 0:
+                at[size], values[size] = place, data[k]
+                size += 1
+        for k in range(size):
+            scaled = curvature[i] * values[k]
+            mass[at[k]] += scaled
+            for m in range(k + 1):  # every pair once
+                total[at[k], at[m]] += scaled * values[m]
     for j in range(mass.size):
         for k in range(j):
             total[j, k] += total[k, j]

@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._jit import inner, njit
+from .._jit import any_order, inner, njit
 from ..common.losses import loss_parts, prox
 from ..common.prox import prox_separable
 from ..common.rows import entry, extent, fetch_ahead
@@ -42,29 +42,17 @@ def coefficient(u, curved, bounds, j):
     return prox_separable(u, 1.0, curved.threshold, 0.0, bounds[j, 0], bounds[j, 1])
 
 
-@inner
-def term(rows, curved, v, me, team, p, shift):
-    """Part of the score that the entry at position p has."""
-    j = rows.indices[p - shift]
-    u = v[row_of(j, me, team)]
-    if curved is not None:
-        u = coefficient(u, curved, curved.bounds, j)
-    return entry(rows.data, p, rows.center, j) * u
-
-
-@inner
+@any_order
 def score(rows, curved, v, me, team, start, stop, shift):
-    """``<a_i, w>`` in four sums: a single one would wait for every addition."""
-    z0, z1, z2, z3 = 0.0, 0.0, 0.0, 0.0
-    whole = stop - (stop - start) % 4
-    for p in range(start, whole, 4):
-        z0 += term(rows, curved, v, me, team, p, shift)
-        z1 += term(rows, curved, v, me, team, p + 1, shift)
-        z2 += term(rows, curved, v, me, team, p + 2, shift)
-        z3 += term(rows, curved, v, me, team, p + 3, shift)
-    for p in range(whole, stop):
-        z0 += term(rows, curved, v, me, team, p, shift)
-    return (z0 + z1) + (z2 + z3)
+    """``<a_i, w>``."""
+    z = 0.0
+    for p in range(start, stop):
+        j = rows.indices[p - shift]
+        u = v[row_of(j, me, team)]
+        if curved is not None:
+            u = coefficient(u, curved, curved.bounds, j)
+        z += entry(rows.data, p, rows.center, j) * u
+    return z
 
 
 @njit

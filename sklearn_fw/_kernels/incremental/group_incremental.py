@@ -128,7 +128,7 @@ def group_epoch(
         for c in range(n_outputs):
             z[c] = now.x[d, c] if fit_intercept else 0.0
         for k in range(start, stop):
-            j = rows.indices[k - shift]
+            j = np.uint64(rows.indices[k - shift])
             a = entry(rows.data, k, rows.center, j)
             spread[j] = a
             for c in range(n_outputs):
@@ -147,12 +147,12 @@ def group_epoch(
                 change[c] = g - exchange(memory, (i, c), g)
 
         for k in range(start, stop):
-            b = groups.label[rows.indices[k - shift]]
+            b = groups.label[np.uint64(rows.indices[k - shift])]
             if scratch.stamp[b] != t:
                 scratch.stamp[b] = t
                 move(b, groups, separable, now, gamma, metric, scratch, call)
         for k in range(start, stop):
-            j = rows.indices[k - shift]
+            j = np.uint64(rows.indices[k - shift])
             if refresh:
                 for c in range(n_outputs):
                     accumulate(now.total, j, c, change[c] * spread[j], team)

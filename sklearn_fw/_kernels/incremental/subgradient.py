@@ -52,7 +52,7 @@ def averaged_pass(rows, target, order, shares, rates, mu, bias, radius, state, v
         start, stop, shift = extent(rows, i)
         product, norm = bias * v[last], bias * bias
         for k in range(start, stop):
-            j = rows.indices[k - shift]
+            j = np.uint64(rows.indices[k - shift])
             x = entry(rows.data, k, rows.center, j)
             product += x * v[j]
             if bounded:
@@ -68,7 +68,7 @@ def averaged_pass(rows, target, order, shares, rates, mu, bias, radius, state, v
             shrink = 1.0
             product = bias * v[last]
             for k in range(start, stop):
-                j = rows.indices[k - shift]
+                j = np.uint64(rows.indices[k - shift])
                 product += entry(rows.data, k, rows.center, j) * v[j]
         a = state[A] * shrink
         b, c = (1.0 - rho) * state[B], (1.0 - rho) * state[C]
@@ -78,7 +78,7 @@ def averaged_pass(rows, target, order, shares, rates, mu, bias, radius, state, v
             v[last] += added * bias
             u[last] -= taken * bias
             for k in range(start, stop):
-                j = rows.indices[k - shift]
+                j = np.uint64(rows.indices[k - shift])
                 x = entry(rows.data, k, rows.center, j)
                 v[j] += added * x
                 u[j] -= taken * x

@@ -281,11 +281,11 @@ class FiniteSum:
         """
         return self.certificate(coef, *self._at_best_intercept(coef, intercept))
 
-    def certificate(self, coef, intercept, losses, slopes, total, mass):
-        """The same for the sums at the point."""
+    def certificate(self, coef, intercept, losses, slopes, total, mass, mapping=True):
+        """The same for the sums at the point; the gradient mapping may be left out."""
         if not np.isfinite(losses):  # `drive` warns; penalties refuse such points
             return Certificate(losses, losses, losses, coef, intercept, slopes, total)
-        pair = self.pair(coef, intercept, total, mass)
+        pair = self.pair(coef, intercept, total, mass, mapping)
         gap = None
         if self.has_dual and pair.scale == 1.0:
             # By Fenchel-Young equality of the losses at their slopes, without cancellation.
@@ -308,7 +308,7 @@ class FiniteSum:
         losses, slopes = self.losses_and_slopes(scores, scores)
         return intercept, losses, slopes, self.gradient(slopes), slopes.sum(axis=0)
 
-    def pair(self, coef, intercept, total, mass, mapping=True):
+    def pair(self, coef, intercept, total, mass, mapping):
         """The penalty at a point and at minus the gradient; ``mass`` is that of the intercept."""
         scale = self.penalty.dual_scale(-total) if self.has_dual else 1.0
         product = float(np.sum(total * coef) + np.sum(mass * intercept))
@@ -514,12 +514,12 @@ def weighted_products(problem, h):
 
 
 def second_moments(X, h, center=None, columns=None):
-    """``sum_i h_i v_i v_i^T`` for ``v_i = (x_i - center, 1)``, of dense rows in some columns."""
-    if sp.issparse(X):
-        return _sparse_moments(X, h, center)
+    """``sum_i h_i v_i v_i^T`` for ``v_i = (x_i - center, 1)``, of all columns or some."""
     if columns is not None and len(columns) == X.shape[1]:
         columns = None
     size = (X.shape[1] if columns is None else len(columns)) + 1
+    if sp.issparse(X):
+        return _sparse_moments(X, h, center, columns, size - 1)
     step, total = max(64, BYTES // (8 * size)), np.zeros((size, size))
     space, root = np.empty((min(step, len(h)), size)), np.sqrt(h)
     for start in range(0, len(h), step):
@@ -533,9 +533,10 @@ def second_moments(X, h, center=None, columns=None):
     return total
 
 
-def _sparse_moments(X, h, center):
-    own, mass = np.zeros((X.shape[1], X.shape[1])), np.zeros(X.shape[1])
-    sums.add_outer_products(X.data, X.indices, X.indptr, h, own, mass)
+def _sparse_moments(X, h, center, columns, size):
+    own, mass, places = np.zeros((size, size)), np.zeros(size), np.full(X.shape[1], -1)
+    places[slice(None) if columns is None else columns] = np.arange(size)
+    sums.add_outer_products(X.data, X.indices, X.indptr, h, places, own, mass)
     total_weight = h.sum()
     if center is not None:
         own -= np.multiply.outer(center, mass)

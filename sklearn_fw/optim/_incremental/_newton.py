@@ -388,7 +388,7 @@ class NewtonRun(SecondOrderRun):
         coef, intercept = self.engine.point()
         losses, slopes = self.value - self.problem.penalty.value(coef), self.sums.slopes(self.point)
         total, mass = parted(self.gradient, self.problem)
-        row = self.problem.certificate(coef, intercept, losses, slopes, total, mass).row()
+        row = self.problem.certificate(coef, intercept, losses, slopes, total, mass, False).row()
         row["dual_gap"] += np.vdot(mass, mass) / (self.bend * self.problem.total_weight)
         return self.certify() if self.may_stop(row) else self._row(row, certified=False)
 
@@ -424,7 +424,7 @@ class NewtonRun(SecondOrderRun):
         if not problem.fit_intercept:
             return own, np.zeros((n_outputs, size)), 0.0
         cross = matrix[:, -1, :, :-1].reshape(n_outputs, size)
-        inverse = np.linalg.pinv(mass, hermitian=True)
+        inverse = 1.0 / mass if n_outputs == 1 else np.linalg.pinv(mass, hermitian=True)
         follow = -inverse @ cross
         return own + cross.T @ follow, follow, -inverse @ self.gradient[-1]
 
