@@ -45,7 +45,8 @@ def sort_arcs(edges, n_nodes):
     """
     ends = edges.ravel()
     first, end = grouped(ends, n_nodes)
-    place, head, sister = np.empty_like(end), np.empty_like(end), np.empty_like(end)
+    # Numbers without a sign need no test whether they count from the end.
+    place, head, sister = np.empty_like(end), end.astype(np.uint32), end.astype(np.uint32)
     for p in range(end.size):
         place[end[p]] = p
     for p in range(end.size):
