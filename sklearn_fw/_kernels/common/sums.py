@@ -22,9 +22,8 @@ def losses_and_slopes(loss, y, z, shift, weight, slopes):
     """
     total, product = 0.0, 1.0
     for i in range(z.size):
-        truth, score = y[i], z[i] + shift
         factor = 1.0 if weight is None else weight[i]
-        slope, plain, inner = loss_parts(loss, truth, score)
+        slope, plain, inner = loss_parts(loss, y[i], z[i] + shift)
         total += factor * plain
         if weight is not None:
             total += factor * math.log(inner)
@@ -106,8 +105,7 @@ def add_outer_products(data, indices, indptr, curvature, places, total, mass):
                 total[at[k], at[m]] += scaled * values[m]
     for j in range(mass.size):
         for k in range(j):
-            total[j, k] += total[k, j]
-            total[k, j] = total[j, k]
+            total[j, k] = total[k, j] = total[j, k] + total[k, j]
 
 
 @njit

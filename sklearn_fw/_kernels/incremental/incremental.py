@@ -190,13 +190,13 @@ SHORT = 6  # this many repetitions cost less than the logarithms of the closed f
 
 
 @njit
-def fenchel(state, n_columns, n_workers, penalty, step):
-    """An elastic net at x and at -A, in one sweep; the gradient mapping too, if ``step`` > 0.
+def fenchel(state, n_columns, n_workers, penalty):
+    """An elastic net at x and at -A, in one sweep.
 
-    Returns ``penalty(x)``, ``<A, x>`` (with the intercept), the sum of ``max(|A_v| - l1, 0)^2``,
-    the largest |A_v|, and the largest entry of ``(x - prox(x - step A)) / step``.
+    Returns ``penalty(x)``, ``<A, x>`` (with the intercept), the sum of ``max(|A_v| - l1, 0)^2`` and
+    the largest |A_v|.
     """
-    value, product, squares, steepest, mapping = 0.0, 0.0, 0.0, 0.0, 0.0
+    value, product, squares, steepest = 0.0, 0.0, 0.0, 0.0
     for j in range(n_columns + 1):
         slope = state[j, SUM]
         for worker in range(1, n_workers):
@@ -208,10 +208,7 @@ def fenchel(state, n_columns, n_workers, penalty, step):
         value += penalty.l1 * abs(x) + 0.5 * penalty.l2 * x * x
         squares += max(abs(slope) - penalty.l1, 0.0) ** 2
         steepest = max(steepest, abs(slope))
-        if step > 0.0:
-            moved = proximal(x - step * slope, step, penalty, None, j)
-            mapping = max(mapping, abs(x - moved) / step)
-    return value, product, squares, steepest, mapping
+    return value, product, squares, steepest
 
 
 @inner

@@ -81,7 +81,7 @@ class SagaRun(Run):
         return row
 
     def _estimate(self, concave):
-        pair = self.engine.fenchel(mapping=not self.has_dual)
+        pair = self.engine.fenchel()
         scale = self.problem.total_weight
         # Losses are not negative, whatever a sum over slopes of several points may say.
         model = max(concave + pair.product, 0.0) + pair.value
