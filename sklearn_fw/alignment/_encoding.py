@@ -164,6 +164,8 @@ def encode_values(sides, ties, tokenizer, weighting, similarity):
         for code, value in zip(codes[rows].tolist(), kept[-1][2], strict=True):
             by_property.setdefault(code, []).append(value)
     kinds = {code: _kind(values) for code, values in by_property.items()}
+    if unknown := set(similarity).difference(*(kb.property_names for kb in sides)):
+        raise ValueError(f"property_similarity names {min(unknown)!r:.60}, which both sides lack")
     for kb, tie in zip(sides, ties, strict=True):
         for name, code in zip(kb.property_names, tie.tolist(), strict=True):
             kinds[code] = similarity.get(name, kinds.get(code))
@@ -183,8 +185,7 @@ def _encode_side(n_entities, entities, codes, values, kinds, tokenizer, weightin
         places[t] = distinct[key]
     entities, codes, places = distinct_rows(entities, codes, places)
     property_of = np.array([code for code, _ in distinct], dtype=np.int64)
-    n_codes = max(kinds, default=0) + 1
-    n_holders = np.bincount(distinct_rows(entities, codes)[1], minlength=n_codes)
+    n_holders = np.bincount(distinct_rows(entities, codes)[1], minlength=max(kinds, default=0) + 1)
     n_value = np.bincount(places, minlength=len(distinct))
     rarity = np.log10(n_holders[property_of] / np.maximum(n_value, 1))
     weights = rarity[places] if weighting == "idf" else np.ones(len(places))
@@ -193,9 +194,8 @@ def _encode_side(n_entities, entities, codes, values, kinds, tokenizer, weightin
     n_word = np.bincount(words, weights=n_value[row_of], minlength=len(vocabulary))
     idf = np.log10(np.maximum(n_holders[property_of[row_of]] / np.maximum(n_word[words], 1), 1.0))
     graded = np.array([kinds[code] == "jaccard" for code, _ in distinct], dtype=bool)
-    w = np.where(graded[row_of], idf, 1.0) if len(words) else idf
     made = kernels.Values(_starts(entities, n_entities), codes, places, weights)
-    return made, _weighted(indptr_w, words, w)
+    return made, _weighted(indptr_w, words, np.where(graded[row_of], idf, 1.0))
 
 
 def encode_graph(kb, tie, weighting, smoothing):

@@ -62,7 +62,7 @@ class DiscreteICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
     prior_estimator : {"auto", "tensor", "average", "mean_variance", "likelihood"}, default="auto"
         Source of the concentrations: the skewness of sources ("tensor"), its mean over projections
         ("average", that of the paper), the squared means of sources over their variances
-        ("mean_variance", not for LDA moments), or the evidence bound of the documents
+        ("mean_variance", of cumulants alone), or the evidence bound of the documents
         ("likelihood"). "auto" maximizes the bound of a fifth of them, at most 1,000, set aside.
     refine : {None, "vi"}, default=None
         "vi" refines topics and prior by variational Bayes, with a learned Dirichlet prior of
@@ -266,7 +266,7 @@ class DiscreteICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
                     f'take {size}, more or longer documents, or refine="vi"'
                 )
         else:
-            if kind == "likelihood" or (kind == "mean_variance" and is_lda):
+            if kind == "likelihood":
                 kind = "tensor" if is_lda else "mean_variance"
             prior = estimate_prior(kind, found, cube, W, moments.mean, self.c0_)
         if self.refine is not None:

@@ -51,7 +51,8 @@ def solve(model, rows, rng):
     if model.moments == "lda":
         return _solve_lda(model, plain, rng)
     mean = _checked(plain).mean_length
-    if check.is_auto(model.moments):
+    # This prior is made of cumulants.
+    if check.is_auto(model.moments) and model.prior_estimator != "mean_variance":
         if length_ratio(plain) < FIXED_LENGTHS:
             return _solve_lda(model, plain, rng)
         # The variance of Poisson counts, which is their mean, is taken off.

@@ -330,6 +330,9 @@ def calibration_function_closed_form(
     eps = check_eps(eps)
     if score_space == "blocks" and loss in ("zero_one", "hamming"):
         raise ValueError(f"score_space='blocks' is for losses of blocks, not for {loss!r}")
+    within = check.fraction(within, "within")
+    if within and loss != "mixed":
+        raise ValueError(f"within must be 0 for {loss!r}: it is a cost of loss='mixed'")
     if loss == "zero_one":
         value = eps**2 / (4.0 * check.integer(n_labels, "n_labels", 2))
     elif loss == "hamming":
@@ -352,10 +355,7 @@ def _check_sizes(block_sizes):
 
 def _of_blocks(loss, eps, sizes, within, score_space):
     k, b, s = sizes.sum(), len(sizes), sizes[0]
-    within = check.fraction(within, "within")
     if loss == "block":
-        if within:
-            raise ValueError("within must be 0 for 'block': take loss='mixed'")
         if score_space == "full":
             factor = np.min(2.0 * sizes / (sizes + 1.0))
         else:

@@ -92,6 +92,12 @@ def test_fixed_lengths_are_noticed():
         wrong = mean_error(make, moments="gp")
     assert mean_error(make) < 0.5 * wrong
     assert mean_error(make) < 1.3 * mean_error(make, moments="lda", c0=0.5)
+    # A prior that cumulants alone give is not replaced by another one.
+    with (
+        pytest.warns(UserWarning, match="lengths of documents hardly vary"),
+        pytest.warns(UserWarning, match="negative mass"),
+    ):
+        assert DiscreteICA(5, prior_estimator="mean_variance").fit(make(0).X).c0_ is None
 
 
 def test_refinement_improves_topics_and_never_lowers_the_bound():

@@ -254,6 +254,10 @@ def test_complexity_below_the_consistency_level():
             ),
             "scores must lie",
         ),
+        (
+            lambda: calibration_function_closed_form("zero_one", 0.1, n_labels=3, within=0.2),
+            "within must be 0 for 'zero_one'",
+        ),
         (lambda: learning_complexity(np.eye(2), 0.0), "eps must be positive"),
         (
             lambda: learning_complexity(1 - np.eye(2), 0.1, score_space=np.ones((2, 2))),
