@@ -91,7 +91,7 @@ def exact_visits(parts, dual, columns, norms, gaps, rules, order, uniforms, coun
     n_states = nodes.shape[1]
     scores, heap = np.empty(n_states), np.empty(n_states)
     target, change = np.empty(n_states), np.empty(n_states)
-    changed = np.empty(n_states, np.int64)
+    changed = np.empty(n_states, np.uint32)
     for m in range(position, order.size):
         i = pick_block(gaps, order[m], uniforms[m])
         if i < 0:

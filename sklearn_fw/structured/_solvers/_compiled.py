@@ -91,7 +91,7 @@ def _run_compiled(blocks, rules, order, uniforms, position):
 def _make_singles(blocks):
     if blocks.singles is None:
         rows = rows_of(blocks._parts)
-        columns = rows.indices.astype(np.int64)
+        columns = rows.indices.astype(np.uint32)
         rows = rows.astype(np.float64)  # a copy
         rows.sum_duplicates()  # an attribute may come twice in a row
         blocks.singles = columns, rows.power(2).sum(axis=1)
