@@ -62,8 +62,8 @@ PRIVATE_METHODS = {"_validate_params", "_parameter_constraints", "_validate_data
 # Lines of code of each subpackage, which may only fall: a commit that raises one says why.
 LINES_OF_CODE = {
     "sklearn_fw": 212,
-    "_kernels": 6995,
-    "_core": 2017,
+    "_kernels": 7070,
+    "_core": 2020,
     "losses": 390,
     "task_losses": 660,
     "penalties": 434,
@@ -72,7 +72,7 @@ LINES_OF_CODE = {
     "optim": 6354,
     "model_selection": 443,
     "random_fields": 3260,
-    "structured": 9290,
+    "structured": 9293,
     "surrogates": 890,
     "linear_model": 1685,
     "density": 1345,
@@ -84,7 +84,7 @@ LINES_OF_CODE = {
     "inspection": 1921,
     "seq2seq": 1570,
     "metrics": 248,
-    "preprocessing": 683,
+    "preprocessing": 650,
     "datasets": 1180,
     "displays": 229,
     "utils": 271,

@@ -6,7 +6,7 @@ import pickle
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn import config_context, get_config
 from sklearn.base import clone
@@ -101,6 +101,7 @@ def as_sets(X, columns):
     ]
 
 
+@settings(deadline=None)  # the first example waits for compiled kernels
 @given(
     train=sentences_.filter(any), test=sentences_, templates=templates_, min_count=st.integers(1, 2)
 )
@@ -126,6 +127,7 @@ def test_equal_to_names_written_token_by_token(train, test, templates, min_count
     assert as_sets(found, columns) == [sorted(set(row) & kept) for row in plain]
 
 
+@settings(deadline=None)
 @given(train=sentences_.filter(any), test=sentences_)
 def test_the_default_templates(train, test):
     fields = ("w", "p")

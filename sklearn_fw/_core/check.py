@@ -508,7 +508,7 @@ def sparse(X, name):
             f"{name}.indptr must hold {n_major + 1} integers, got {indptr.dtype} of {indptr.shape}"
         )
     n_entries = min(len(indices), len(X.data))
-    if indptr[0] != 0 or indptr[-1] > n_entries or np.any(indptr[1:] < indptr[:-1]):
+    if indptr[0] != 0 or indptr[-1] > n_entries or (indptr[1:] < indptr[:-1]).any():
         raise ValueError(
             f"{name}.indptr must rise from 0 to the number of entries, at most {n_entries}: make "
             f"the matrix again from its parts"
@@ -523,7 +523,9 @@ def sparse(X, name):
 def _check_indices(indices, size, name):
     if indices.dtype.kind not in "iu" or indices.ndim != 1:
         raise ValueError(f"{name} must hold integers, got {indices.dtype} of shape {indices.shape}")
-    if len(indices) and not (indices.min() >= 0 and indices.max() < size):
+    # Negative numbers read as unsigned ones are larger than any size.
+    unsigned = indices.view(indices.dtype.str.replace("i", "u"))
+    if len(indices) and np.maximum.reduce(unsigned) >= size:
         raise ValueError(
             f"{name} must name places from 0 to {size - 1}, got {indices.min()} to "
             f"{indices.max()}: rebuild the matrix from its parts"

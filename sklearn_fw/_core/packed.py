@@ -155,7 +155,7 @@ class Packed:
         copied.
         """
         index, offsets = self.index, self.offsets
-        if len(index) and np.array_equal(index, np.arange(index[0], index[0] + len(index))):
+        if len(index) and (index == np.arange(index[0], index[0] + len(index))).all():
             if len(index) == len(offsets) - 1:
                 return self
             values = self.values[offsets[index[0]] : offsets[index[-1] + 1]]
@@ -269,7 +269,9 @@ def writable(array, dtype=np.float64):
 
 
 def starts_of(lengths):
-    return np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)])
+    starts = np.zeros(len(lengths) + 1, np.int64)
+    np.cumsum(lengths, out=starts[1:])
+    return starts
 
 
 def places_of(starts, lengths):

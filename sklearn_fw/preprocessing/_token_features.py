@@ -34,8 +34,8 @@ def token_columns(X, n_fields, name="X"):
             )
     offsets = starts_of([len(s) for s in X])
     if X and all(isinstance(s, np.ndarray) and s.shape[1:] == X[0].shape[1:] for s in X):
-        # Object arrays keep the strings; joining widths of text first would copy them all.
-        return _split_rows(np.concatenate([s.astype(object) for s in X]), n_fields, name), offsets
+        columns = zip(*(_split_rows(sentence, n_fields, name) for sentence in X))
+        return [list(chain.from_iterable(own)) for own in columns], offsets
     tokens = list(chain.from_iterable(X))
     if n_fields == 1 and all(isinstance(t, str) for t in tokens):
         return [tokens], offsets
@@ -213,8 +213,10 @@ class TokenFeatures(TransformerMixin, Estimator, auto_wrap_output_keys=None):
         if not hasattr(self, "_grams"):  # the check of scikit-learn costs more than a sentence
             check_is_fitted(self)
         values, offsets = token_columns(X, len(self._names))
-        coded = [self._look_up(f, column) for f, column in enumerate(values)]
-        return self._pack(self._grams.look_up(self._rows(coded, offsets), offsets), offsets)
+        codes = self._room(offsets)
+        for f, column in enumerate(values):
+            codes[self._rows_of[f]] = self._look_up(f, column)
+        return self._pack(*self._grams.look_up(codes, offsets), offsets)
 
     def get_feature_names_out(self, input_features=None):
         """Names of the columns, made on demand.
@@ -260,7 +262,7 @@ class TokenFeatures(TransformerMixin, Estimator, auto_wrap_output_keys=None):
     # ---- training ----------------------------------------------------------------------------
 
     def _learn(self, X):
-        """Set the fitted attributes; return the column of each (token, template) or -1."""
+        """Set the fitted attributes; return ``indptr`` and ``indices``, and offsets."""
         self._dtype = check.dtype(self.dtype)
         self._names = _check_fields(self.fields)
         templates = self._resolve_templates()
@@ -272,13 +274,13 @@ class TokenFeatures(TransformerMixin, Estimator, auto_wrap_output_keys=None):
         self._derived = [{} for _ in self._kinds]
         for f, vocabulary in enumerate(self.vocabularies_):
             self._codes_of.append(self._encode_values(f, list(vocabulary)))
-        coded = [codes[:, i] for codes, i in zip(self._codes_of, ids)]
         self._grams = Grams(templates, len(self._kinds))
-        columns = self._grams.learn(
-            self._rows(coded, offsets), offsets, [len(v) for v in self._values], self.min_count
-        )
+        codes, sizes = self._room(offsets), list(map(len, self._values))
+        for own, table, places in zip(self._rows_of, self._codes_of, ids):
+            codes[own] = table[:, places]
+        found = self._grams.learn(codes, offsets, sizes, self.min_count)
         self.n_features_out_ = self._grams.n_columns
-        return columns, offsets
+        return *found, offsets
 
     def _resolve_templates(self):
         """Templates with numbers of rows; ``_kinds`` has (field, functions) for each row."""
@@ -365,14 +367,14 @@ class TokenFeatures(TransformerMixin, Estimator, auto_wrap_output_keys=None):
         """Codes of a column of tokens in all rows of its field."""
         vocabulary = self.vocabularies_[field]
         try:
-            ids = np.array([vocabulary.get(value, -1) for value in column], dtype=np.int64)
+            ids = [vocabulary.get(value, -1) for value in column]
         except TypeError:
             check_text(column, self._names[field])
             raise
-        codes = self._codes_of[field][:, ids]
-        unknown = np.flatnonzero(ids < 0)
-        if len(unknown):
-            words = [column[t] for t in unknown.tolist()]
+        codes = self._codes_of[field][:, np.array(ids, dtype=np.int64)]
+        if -1 in ids:
+            unknown = [t for t, known in enumerate(ids) if known < 0]
+            words = [column[t] for t in unknown]
             check_text(words, self._names[field])
             codes[:, unknown] = -1
             done = {(): words}
@@ -382,30 +384,22 @@ class TokenFeatures(TransformerMixin, Estimator, auto_wrap_output_keys=None):
                     codes[k, unknown] = [get(value, -1) for value in found]
         return codes
 
-    def _rows(self, coded, offsets):
-        rows = np.full((len(self._kinds), offsets[-1]), -1, dtype=np.int32)
-        for own, codes in zip(self._rows_of, coded):
-            rows[own] = codes
-        full = np.flatnonzero(np.diff(offsets))
-        places = {"bias": slice(None), "first": offsets[full], "last": offsets[full + 1] - 1}
+    def _room(self, offsets):
+        """Codes of tokens to be filled, but those of constants."""
+        codes = self._grams.room(offsets[-1])
+        full = offsets[:-1] < offsets[1:]
+        places = {"bias": slice(None), "first": offsets[:-1][full], "last": offsets[1:][full] - 1}
         for row, (field, name) in enumerate(self._kinds):
             if field is None:
-                rows[row, places[name]] = 0
-        return rows
+                codes[row, places[name]] = 0
+        return codes
 
-    def _pack(self, columns, offsets):
-        present = columns >= 0
-        indptr = starts_of(np.count_nonzero(present, axis=1))
+    def _pack(self, indptr, indices, offsets):
         # Later templates own later columns, so the indices of a row are sorted already.
-        indices = columns[present]
-        if indptr[-1] <= np.iinfo(np.int32).max:
-            indptr = indptr.astype(np.int32)
-        else:
-            indices = indices.astype(np.int64)
         data = np.ones(len(indices), dtype=self._dtype)
         sparse_array = get_config().get("sparse_interface", "spmatrix") == "sparray"
         make = sp.csr_array if sparse_array else sp.csr_matrix
-        values = make((data, indices, indptr), shape=(len(columns), self.n_features_out_))
+        values = make((data, indices, indptr), shape=(len(indptr) - 1, self.n_features_out_))
         values.has_sorted_indices = values.has_canonical_format = True
         return Packed._view(values, offsets, np.arange(len(offsets) - 1))
 

@@ -8,6 +8,7 @@ from .._jit import inner, njit
 from .atomics import prefetch
 
 LINE = 64  # bytes of a cache line
+AHEAD = 8  # entries for which a row takes to come
 
 
 class Rows(NamedTuple):
@@ -195,3 +196,46 @@ def number_locally(row_start, indptr, indices, n_attributes):
         for q in range(indptr[row_start[i]], indptr[row_start[i + 1]]):
             attributes[attribute_start[i] + local[q]] = indices[q]
     return local, attribute_start, attributes
+
+
+@inner
+def fetch(matrix, i):
+    """Have a row of a dense matrix on its way."""
+    for c in range(0, matrix.shape[1], LINE // matrix.itemsize):
+        prefetch(matrix, (i, c))
+
+
+@njit
+def product(indptr, indices, data, matrix):
+    """CSR rows times a dense matrix, whose rows lie anywhere in memory."""
+    out = np.zeros((indptr.size - 1, matrix.shape[1]))
+    for i in range(indptr.size - 1):
+        target = out[i]
+        for q in range(indptr[i], indptr[i + 1]):
+            if q + AHEAD < indices.size:
+                fetch(matrix, indices[q + AHEAD])
+            x, row = data[q], matrix[indices[q]]
+            for c in range(target.size):
+                target[c] += x * row[c]
+    return out
+
+
+@njit
+def ends(starts):
+    """First rows of all samples that have some, then the last ones; zeros, then ones."""
+    most, n = 2 * starts.size - 2, 0
+    places, numbers = np.empty(most, np.int64), np.empty(most, np.int64)
+    for number in range(2):
+        for i in range(starts.size - 1):
+            if starts[i] < starts[i + 1]:
+                places[n], numbers[n] = starts[i + number] - number, number
+                n += 1
+    return places[:n], numbers[:n]
+
+
+@njit
+def add_rows(matrix, places, numbers, rows):
+    """``matrix[places[i]] += rows[numbers[i]]``, also where a place stands twice."""
+    for i in range(places.size):
+        for c in range(matrix.shape[1]):
+            matrix[places[i], c] += rows[numbers[i], c]

@@ -7,11 +7,14 @@ import numpy as np
 
 from ..._core import check
 from ..._core.packed import objects
+from ..._kernels import lazy
 from ...inference import Viterbi
 from . import _ragged as ragged
 from ._pairwise import PairwiseModel
 from ._part_scores import Graph
 from ._rows import Rows
+
+rows_kernels = lazy("common.rows")
 
 ENDS = np.array([0, 1])  # nodes of an edge, counted from its number
 
@@ -115,9 +118,7 @@ class ChainModel(PairwiseModel):
 
     def _stack(self, X):
         matrix, starts = ragged.stack_rows(X, self.n_features_in_)
-        full = np.flatnonzero(np.diff(starts))
-        constants = (starts[full], starts[full + 1] - 1) if self.start_end else ()
-        return Rows(matrix, starts, starts, constants)
+        return Rows(matrix, starts, starts, rows_kernels.ends(starts) if self.start_end else None)
 
     def _has_constant(self, rows):
         return self.start_end
@@ -138,5 +139,6 @@ class ChainModel(PairwiseModel):
         return objects([labels[a:b] for a, b in pairwise(node_start)])
 
     def _graph(self, n_nodes):
-        t = np.arange(max(n_nodes.max() - 1, 0), dtype=np.int64)
-        return Graph.shared(t[:, None] + ENDS, np.zeros_like(t), np.maximum(n_nodes - 1, 0))
+        n_edges = np.maximum(n_nodes - 1, 0)
+        t = np.arange(np.maximum.reduce(n_edges))
+        return Graph.shared(t[:, None] + ENDS, np.zeros(len(t), np.int64), n_edges)

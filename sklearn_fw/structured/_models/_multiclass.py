@@ -45,7 +45,7 @@ class RowsModel(PairwiseModel):
         if X.shape[1] != self.n_features_in_:
             raise ValueError(f"X has {X.shape[1]} features, but {self.n_features_in_} are expected")
         starts = np.arange(X.shape[0] + 1)
-        constants = (starts[:-1],) if self.fit_intercept else ()
+        constants = (starts[:-1], np.zeros_like(starts[:-1])) if self.fit_intercept else None
         return Rows(X, starts, starts * self._n_nodes_of_row, constants)
 
 

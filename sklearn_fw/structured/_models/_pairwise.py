@@ -14,12 +14,12 @@ from itertools import pairwise
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.utils.extmath import safe_sparse_dot
 
 from ..._core import check
 from ..._core.costs import MISSING, costs_of
 from ..._core.oracle import checked
 from ..._core.packed import objects
+from ..._core.packed import writable as in_order
 from ..._kernels import lazy
 from ...inference import PairwiseScores, TreeMaxProduct, natural_oracle, resolve_oracle
 from ...task_losses import HammingLoss, Truth
@@ -158,7 +158,7 @@ class PairwiseModel(ScoredModel):
 
     def _has_constant(self, rows):
         """Whether weights can give all nodes the same further score of each state."""
-        return [len(marker) for marker in rows.constants] == [rows.matrix.shape[0]]
+        return self.n_constants_ == 1 and len(rows.constants[0]) == rows.matrix.shape[0]
 
     def _add_constant(self, rows, tables, score):
         rows[-1] += score
@@ -220,7 +220,8 @@ class PairwiseModel(ScoredModel):
         """The training set as `_kernels.structured.parts.Parts`; ``weight`` sums to one."""
         rows = self._stack(X)
         states, costs = self._targets(y, rows)
-        matrix = with_constants(rows._replace(matrix=plain(rows.matrix)), self._units)
+        rows = rows._replace(matrix=plain(rows.matrix))
+        matrix = with_constants(rows, self._units, self.n_constants_)
         indptr = matrix.indptr.astype(np.int64)
         local, attribute_start, attributes = rows_kernels.number_locally(
             rows.row_start, indptr, writable(matrix.indices), self._n_attributes
@@ -273,27 +274,25 @@ class PairwiseModel(ScoredModel):
         return states
 
     def _node_scores(self, rows, w):
-        n_columns, start = self.n_columns_, self.n_features_in_ * self.n_columns_
-        if sp.issparse(w):
-            scores = product(rows.matrix, w, n_columns)
-            constants = dense_part(w, start, self._cut).reshape(-1, n_columns)
-        else:
-            own, units = self._parted(self._check_weights(w))[0], self._units
-            features, constants = own[: self.n_features_in_], own[self.n_features_in_ :]
-            if units.changes_nodes:
-                features = features / np.reshape(units.scale, (-1, 1))
-            scores = safe_sparse_dot(rows.matrix, features)
+        units, n_columns = self._units, self.n_columns_
+        start = self.n_features_in_ * n_columns
+        if units.changes_nodes:
+            features = w[:start].reshape(-1, n_columns) / np.reshape(units.scale, (-1, 1))
+            scores = product(rows.matrix, features.ravel(), n_columns)
             if units.mean is not None:
                 scores = scores - units.mean @ features
-        scores = np.asarray(scores)
-        for marker, row in zip(rows.constants, constants, strict=True):
-            scores[marker] += row
+        else:
+            scores = product(rows.matrix, w, n_columns)
+        if rows.constants is not None:
+            constants = dense_part(w, start, self._cut).reshape(-1, n_columns)
+            rows_kernels.add_rows(scores, *rows.constants, in_order(constants))
         return scores.reshape(-1, self.n_states_)
 
     def _part_scores(self, X, w):
         return self._scores_of(self._stack(X), w)
 
     def _scores_of(self, rows, w):
+        w = w if sp.issparse(w) else self._check_weights(w)
         scores = self._node_scores(rows, w)
         tables = dense_part(w, self._cut, self.size_joint_feature)
         tables = np.array(tables, dtype=np.float64).reshape(-1, self.n_states_, self.n_states_)
@@ -304,7 +303,8 @@ class PairwiseModel(ScoredModel):
         return PartScores(scores, tables, self._graph_of(rows), rows.node_start)
 
     def _graph_of(self, rows):
-        return self._graph(np.diff(rows.node_start)) if rows.graph is None else rows.graph
+        starts = rows.node_start
+        return self._graph(starts[1:] - starts[:-1]) if rows.graph is None else rows.graph
 
     def _n_own(self, rows):
         """Number of states of every node; None where all have as many."""
@@ -429,7 +429,7 @@ class PairwiseModel(ScoredModel):
     def joint_feature(self, x, y):
         rows = self._stack(objects([x]))
         states = self._own_states(objects([y]), rows)
-        matrix = with_constants(rows, self._units)
+        matrix = with_constants(rows, self._units, self.n_constants_)
         chosen = np.zeros((len(states), self.n_states_))
         chosen[np.arange(len(states)), states] = 1.0
         nodes = matrix.T @ chosen.reshape(matrix.shape[0], self.n_columns_)

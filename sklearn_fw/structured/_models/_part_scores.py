@@ -30,7 +30,7 @@ class Graph(NamedTuple):
     @classmethod
     def shared(cls, edges, table, n_edges):
         """The graph of samples that use the first edges of one list."""
-        return cls(edges, table, np.zeros_like(n_edges), n_edges)
+        return cls(edges, table, np.zeros(len(n_edges), np.int64), n_edges)
 
     @property
     def n_edges(self):
@@ -82,7 +82,7 @@ class PartScores(NamedTuple):
 
     @property
     def lengths(self):
-        return np.diff(self.node_start)
+        return self.node_start[1:] - self.node_start[:-1]
 
     def at(self, temperature):
         """The same divided by a temperature."""

@@ -381,14 +381,14 @@ class PartModel(PairwiseModel):
         graph = self._graph_of_samples(samples, np.diff(node_start))
         weight = weights(samples)
         kind, matrix = kinds(samples), stacked[0]
-        constants = [np.flatnonzero(kind == k) for k in range(self.n_constants_)]
+        constants = (np.arange(len(kind)), kind) if self.n_constants_ else None
         if len(stacked) == 1:
             kind = None
         else:  # rows of one kind after those of another, put into the order of samples
             place = np.empty(len(kind), np.int64)
             place[np.argsort(kind, kind="stable")] = np.arange(len(kind))
             matrix = sp.csr_array(sp.block_diag(stacked, format="csr")[place])
-        return Rows(matrix, node_start, node_start, tuple(constants), graph, kind, weight)
+        return Rows(matrix, node_start, node_start, constants, graph, kind, weight)
 
     def _graph_of_samples(self, samples, lengths):
         """Edges of all samples; those of forests in the order of message passing."""

@@ -101,7 +101,7 @@ def _is_plain(item):
 
 
 def _check_item(item, width, name):
-    if item.size and item.dtype.kind in "OUS":
+    if item.dtype.kind in "OUS" and item.size:
         refuse_words(item.ravel()[0], name)
     if item.ndim != 2:
         raise ValueError(

@@ -7,7 +7,10 @@ import scipy.sparse as sp
 
 from ..._core import check
 from ..._core.packed import places_of, starts_of
+from ..._kernels import lazy
 from ._ragged import Stacked
+
+rows_kernels = lazy("common.rows")
 
 CHUNK = 2**16  # entries of a dense matrix looked at at a time
 
@@ -18,7 +21,7 @@ class Rows(NamedTuple):
     matrix: object  # (n_rows, n_features) float array or CSR
     row_start: np.ndarray  # (n + 1,)
     node_start: np.ndarray  # (n + 1,)
-    constants: tuple = ()  # for every extra attribute, the rows where it is one
+    constants: object = None  # rows, and the number of the extra attribute that is one in each
     graph: object = None  # `Graph`, where samples have graphs of their own
     kind: object = None  # (n_nodes,) kind of a node, where there are several
     weight: object = None  # (n_nodes,) how much a mistake there counts, where inputs say it
@@ -40,17 +43,15 @@ def plain(matrix):
     return matrix
 
 
-def with_constants(rows, units):
+def with_constants(rows, units, n_constants=0):
     """CSR of features in some units, and constants; float32 or float64 as the features are."""
     matrix = units.centered(rows.matrix)
     matrix = units.divided(sp.csr_array(matrix if sp.issparse(matrix) else _to_csr(matrix)))
     matrix.data = matrix.data.astype(rows.matrix.dtype, copy=False)
-    if not rows.constants:
+    if rows.constants is None:
         return matrix
-    places = np.concatenate(rows.constants)
-    columns = np.repeat(np.arange(len(rows.constants)), [len(m) for m in rows.constants])
-    ones = np.ones(len(places), matrix.dtype), (places, columns)
-    constants = sp.csr_array(ones, shape=(matrix.shape[0], len(rows.constants)))
+    ones = np.ones(len(rows.constants[0]), matrix.dtype), rows.constants
+    constants = sp.csr_array(ones, shape=(matrix.shape[0], n_constants))
     joined = sp.hstack([matrix, constants], format="csr")
     return sp.csr_array((joined.data, joined.indices, _narrow(joined.indptr)), shape=joined.shape)
 
@@ -98,9 +99,12 @@ def dense_part(w, start, stop):
 
 
 def product(matrix, w, n_columns):
-    """``matrix @ W``, where the sorted CSR row w holds W row by row; used rows become dense."""
-    if not sp.issparse(matrix):
-        return matrix @ dense_part(w, 0, matrix.shape[1] * n_columns).reshape(-1, n_columns)
+    """``matrix @ W``, where w, an array or a sorted CSR row, holds W row by row."""
+    if not (sp.issparse(matrix) and sp.issparse(w)):
+        dense = dense_part(w, 0, matrix.shape[1] * n_columns).reshape(-1, n_columns)
+        if not sp.issparse(matrix):
+            return matrix @ dense
+        return rows_kernels.product(matrix.indptr, matrix.indices, matrix.data, dense)
     used, numbers = np.unique(matrix.indices, return_inverse=True)
     begin = used.astype(np.int64) * n_columns
     first = _places(w, begin)
@@ -109,8 +113,7 @@ def product(matrix, w, n_columns):
     rows = np.repeat(np.arange(len(used)), counts)
     dense = np.zeros((len(used), n_columns))
     dense[rows, w.indices[places] - begin[rows]] = w.data[places]
-    shape = (matrix.shape[0], len(used))
-    return sp.csr_array((matrix.data, numbers, matrix.indptr), shape=shape) @ dense
+    return rows_kernels.product(matrix.indptr, numbers, matrix.data, dense)
 
 
 def _places(w, weights):

@@ -36,7 +36,7 @@ class Units(NamedTuple):
     @property
     def changes_nodes(self):
         """Whether features of nodes are not used as they come."""
-        return self.mean is not None or np.ndim(self.scale) == 1 or self.scale != 1.0
+        return self.mean is not None or isinstance(self.scale, np.ndarray) or self.scale != 1.0
 
     def centered(self, matrix):
         """Features without the means."""
