@@ -19,7 +19,6 @@ from ..._core import check
 from ..._core.costs import MISSING, costs_of
 from ..._core.oracle import checked
 from ..._core.packed import objects
-from ..._core.packed import writable as in_order
 from ..._kernels import lazy
 from ...inference import PairwiseScores, TreeMaxProduct, natural_oracle, resolve_oracle
 from ...task_losses import HammingLoss, Truth
@@ -284,8 +283,8 @@ class PairwiseModel(ScoredModel):
         else:
             scores = product(rows.matrix, w, n_columns)
         if rows.constants is not None:
-            constants = dense_part(w, start, self._cut).reshape(-1, n_columns)
-            rows_kernels.add_rows(scores, *rows.constants, in_order(constants))
+            constants = dense_part(w, start, self._cut).reshape(-1, n_columns).copy()
+            rows_kernels.add_rows(scores, *rows.constants, constants)
         return scores.reshape(-1, self.n_states_)
 
     def _part_scores(self, X, w):

@@ -93,11 +93,12 @@ class Columns(NamedTuple):
         """Of the `Rows` of weighted samples, less their means where constants make up for them."""
         matrix, n_rows = plain(rows.matrix), np.diff(rows.row_start)
         weight = np.repeat(weight / (weight @ n_rows), n_rows)
-        peak = abs(matrix).max(axis=0)
-        peak = (peak.toarray() if sp.issparse(peak) else np.asarray(peak)).ravel()
-        peak = np.where(peak > 0.0, peak, 1.0).astype(np.float64)
         is_sparse = sp.issparse(matrix)
-        entries = sp.csr_array(matrix @ sp.diags_array(1.0 / peak)) if is_sparse else matrix / peak
+        peak = np.zeros(matrix.shape[1]) if is_sparse else abs(matrix).max(axis=0)
+        if is_sparse:
+            np.maximum.at(peak, matrix.indices, abs(matrix.data))
+        peak = np.where(peak > 0.0, peak, 1.0).astype(np.float64)
+        entries = Units(peak).divided(sp.csr_array(matrix)) if is_sparse else matrix / peak
         filled = weight @ (entries != 0)
         size = np.sqrt((weight @ (entries * entries)) / np.where(filled > 0.0, filled, 1.0))
         mean, spread, reach = np.zeros(len(size)), size.copy(), np.ones(len(size))
