@@ -273,7 +273,7 @@ class TokenFeatures(TransformerMixin, Estimator, auto_wrap_output_keys=None):
         self._codes_of, self._values = [], [[""] for _ in self._kinds]
         self._derived = [{} for _ in self._kinds]
         for f, vocabulary in enumerate(self.vocabularies_):
-            self._codes_of.append(self._encode_values(f, list(vocabulary)))
+            self._codes_of.append(self._encode(f, list(vocabulary), learns=True))
         self._grams = Grams(templates, len(self._kinds))
         codes, sizes = self._room(offsets), list(map(len, self._values))
         for own, table, places in zip(self._rows_of, self._codes_of, ids):
@@ -347,20 +347,6 @@ class TokenFeatures(TransformerMixin, Estimator, auto_wrap_output_keys=None):
             done[functions] = [None if word is None else call(word) for word in inner]
         return done[functions]
 
-    def _encode_values(self, field, words):
-        """Number the values that the rows of a field have at its words; return their codes."""
-        codes, done = np.empty((len(self._rows_of[field]), len(words)), dtype=np.int32), {(): words}
-        for k, row in enumerate(self._rows_of[field]):
-            functions = self._kinds[row][1]
-            if not functions:
-                self._values[row], codes[k] = words, np.arange(len(words))
-                continue
-            found = self._apply(functions, done)
-            self._values[row] = sorted(set(found) - {None})
-            self._derived[row] = dict(zip(self._values[row], range(len(self._values[row]))))
-            codes[k] = [self._derived[row].get(value, -1) for value in found]
-        return codes
-
     # ---- codes of tokens -----------------------------------------------------------------------
 
     def _look_up(self, field, column):
@@ -376,12 +362,18 @@ class TokenFeatures(TransformerMixin, Estimator, auto_wrap_output_keys=None):
             unknown = [t for t, known in enumerate(ids) if known < 0]
             words = [column[t] for t in unknown]
             check_text(words, self._names[field])
-            codes[:, unknown] = -1
-            done = {(): words}
-            for k, row in enumerate(self._rows_of[field]):
-                if functions := self._kinds[row][1]:  # the words themselves have no code
-                    get, found = self._derived[row].get, self._apply(functions, done)
-                    codes[k, unknown] = [get(value, -1) for value in found]
+            codes[:, unknown] = self._encode(field, words)
+        return codes
+
+    def _encode(self, field, words, learns=False):
+        """Codes of words in the rows of their field, whose values training numbers first."""
+        codes, done = np.empty((len(self._rows_of[field]), len(words)), dtype=np.int32), {(): words}
+        for k, row in enumerate(self._rows_of[field]):
+            found = self._apply(self._kinds[row][1], done)
+            if learns:
+                self._values[row] = sorted(set(found) - {None})
+                self._derived[row] = dict(zip(self._values[row], range(len(self._values[row]))))
+            codes[k] = [self._derived[row].get(value, -1) for value in found]
         return codes
 
     def _room(self, offsets):

@@ -200,8 +200,8 @@ def number_locally(row_start, indptr, indices, n_attributes):
 
 @inner
 def fetch(matrix, i):
-    """Have a row of a dense matrix on its way."""
-    for c in range(0, matrix.shape[1], LINE // matrix.itemsize):
+    """Have a row of a dense float64 matrix on its way."""
+    for c in range(0, matrix.shape[1], LINE // 8):
         prefetch(matrix, (i, c))
 
 
