@@ -269,7 +269,7 @@ def writable(array, dtype=np.float64):
 
 
 def starts_of(lengths):
-    starts = np.zeros(len(lengths) + 1, np.int64)
+    starts = np.zeros(np.size(lengths) + 1, np.int64)
     np.cumsum(lengths, out=starts[1:])
     return starts
 
