@@ -72,7 +72,7 @@ LINES_OF_CODE = {
     "optim": 6354,
     "model_selection": 443,
     "random_fields": 3260,
-    "structured": 9297,
+    "structured": 9293,
     "surrogates": 890,
     "linear_model": 1685,
     "density": 1345,
