@@ -15,7 +15,6 @@ from typing import NamedTuple
 import numpy as np
 
 from .._jit import inlined, inner
-from ..common.rows import fetch
 from ..common.vectors import assign, dot
 from ..graphs.tree import enumerate_argmax, tree_argmax, tree_runner_up
 from .block_rules import AWAY, FW, PAIRWISE
@@ -123,8 +122,6 @@ def block_scores(parts, w, i, loss_weight, scratch):
     n_columns = parts.n_columns
     first = parts.row_start[i]
     attributes = parts.attributes[parts.attribute_start[i] : parts.attribute_start[i + 1]]
-    for a in attributes:
-        fetch(w.rows, a)
     for r in range(parts.row_start[i + 1] - first):
         out = scratch.score_rows[r]
         for c in range(n_columns):
