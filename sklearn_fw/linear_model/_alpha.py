@@ -43,16 +43,16 @@ UNLIKE_UNITS = 1e3
 ALPHA = 1.0
 # Folds, and the number of entries of all of them: one has to do for more.
 FOLDS, LARGE = 5, 1e6
-# Values per decade of a path, and decades that it has beyond the ratio of column scales; twice as
-# many where the loss still falls.
-STEPS, DECADES = 6, 3
-# Held-out losses that are worse, by this share, end a path; this many. While columns of small
-# scale cannot be in yet they have to be much worse.
-WORSE, MUCH_WORSE, PATIENCE = 5e-3, 0.2, 2
+# Values per decade of a path, and decades that it has beyond the ratio of column scales, but for
+# this share of the columns; twice as many where the loss still falls.
+STEPS, DECADES, SMALLEST = 3, 3, 0.01
+# Losses above the least one end a path, by this share in all. While columns of small scale cannot
+# be in yet one has to be much worse. It also ends where a decade brings less than the last share.
+WORSE, MUCH_WORSE, FALLS = 0.03, 0.2, 5e-3
 # Accuracy and iterations of its fits, and the share of the seconds of a fit that it may take.
-ACCURACY, ITERATIONS, SECONDS = 1e-3, 100, 0.5
-# Iterations of the optimum itself: methods that go on from it are slower.
-MOST_ITERATIONS = 1000
+ACCURACY, ITERATIONS, SECONDS = 1e-2, 100, 0.5
+# Accuracy and iterations of the optimum itself: methods that go on from it are slower.
+ACCURACY_THERE, MOST_ITERATIONS = 1e-3, 1000
 
 
 def automatic_strength(problems):
@@ -67,8 +67,7 @@ def automatic_strength(problems):
     problem = problems[0]
     penalty, default = problem.penalty, ALPHA * problem.total_weight
     if not penalty.is_ridge:
-        n = len(problems)
-        found = [has_strength(penalty) and strength_by_folds([own], n) for own in problems]
+        found = [has_strength(penalty) and path_by_folds([p], len(problems))[0] for p in problems]
         return np.array([strength or default for strength in found])
     if penalty.l2 == 0.0:
         return default
@@ -257,11 +256,9 @@ def _copies(problems):
     _, group = np.unique(row_keys(problems[0])[used], return_inverse=True)
     order = np.argsort(group, kind="stable")
     starts = np.flatnonzero(np.diff(group[order], prepend=-1))
-    varies = np.zeros(starts.size, dtype=bool)
-    for problem in problems:
-        y = problem.y[used][order]
-        varies |= np.maximum.reduceat(y, starts) > np.minimum.reduceat(y, starts)
-    varies = varies[group]
+    ys = (problem.y[used][order] for problem in problems)
+    ranges = [np.maximum.reduceat(y, starts) > np.minimum.reduceat(y, starts) for y in ys]
+    varies = np.any(ranges, axis=0)[group]
     return np.where(varies, starts.size + np.arange(used.size), group), varies
 
 
@@ -306,8 +303,8 @@ def _variances(problem):
 # ---- other penalties -----------------------------------------------------------------------------
 
 
-def strength_by_folds(problems, n_problems):
-    """Strength of least held-out loss on warm-started paths of folds that keep copies together.
+def path_by_folds(problems, n_problems):
+    """`path_along` of warm-started paths of folds that keep copies together.
 
     There are as many folds as suit ``n_problems``.
     """
@@ -318,7 +315,7 @@ def strength_by_folds(problems, n_problems):
     # From where the last strength ended, Newton's method needs two or three steps.
     few = problem.n_columns <= SPARSE and problem.n_outputs is None and problem.penalty.separable
     solver = Newton() if few else Auto()
-    return strength_along(problems, _folds(problems, n_problems), scales, solver)
+    return path_along(problems, _folds(problems, n_problems), scales, solver)
 
 
 def _folds(problems, n_problems):
@@ -341,64 +338,71 @@ def of_entries(total_weight, counts):
     return total_weight / np.maximum(counts, 1)
 
 
-def strength_along(problems, splits, scales, solver):
-    """The same by ``splits``: a problem, its rows to fit and those held out, made where needed."""
+def path_along(problems, splits, scales, solver):
+    """Strength of least held-out loss, None without one, and the optima of splits next to it.
+
+    ``splits`` are a problem, its rows to fit and those held out, made where needed.
+    """
     strongest, first = [zero_strength(problem) for problem in problems], problems[0]
     scales = np.sqrt(scales[scales > 0.0])
     has_path = None not in strongest and max(strongest) > 0.0 and scales.size
     if not has_path or first.active.size < 2 * FOLDS:
-        return None
+        return None, []
     # From where on all columns may be in, and a ridge does not shrink them.
-    weakest = max(strongest) * scales.min() / scales.max()
+    smallest = np.quantile(scales, SMALLEST, method="lower")
+    weakest = max(strongest) * smallest / scales.max()
     ridge, total_weight = first.penalty.strong_convexity, first.total_weight
     if ridge > 0.0:
-        weakest = min(weakest, total_weight * scales.min() ** 2 / ridge)
+        weakest = min(weakest, total_weight * smallest**2 / ridge)
     reached = int(STEPS * np.log10(max(strongest) / weakest))
     usual = reached + STEPS * DECADES
     values = max(strongest) * 10.0 ** (-np.arange(usual + STEPS * DECADES) / STEPS)
     with time_budget(budget_now().share(SECONDS)):
-        losses = _losses_along(list(splits), values, reached, usual, solver)
+        losses, starts = _losses_along(list(splits), values, reached, usual, solver)
     best = np.flatnonzero(losses <= (1.0 + EQUAL) * losses.min())[0]
     if best == len(values) - 1 and losses[best] > EXACT * losses[0]:
         warn(
             f"alpha='auto' takes {values[best] / total_weight:.3g}, the smallest value tried, at "
             f"which the held-out loss still falls: set alpha"
         )
-    return float(values[best])
+    elif 0 < best < len(losses) - 1:  # to where a parabola is lowest
+        before, after = np.maximum(losses[[best - 1, best + 1]] - losses[best], 0.0)
+        best += 0.5 * (before - after) / (before + after)
+    return float(max(strongest) * 10.0 ** (-best / STEPS)), starts
 
 
 def optima_by_folds(problems):
-    """Coefficients of a penalty at the strength of least held-out loss, or None."""
-    strength = strength_by_folds(problems, len(problems))
-    if strength is None:
-        return None
-    coefs, rng = [], check.random_state(0)
-    for problem in problems:
+    """Coefficients of a penalty at the strength of least held-out loss, none without one."""
+    strength, starts = path_by_folds(problems, len(problems))
+    options = {"tol": ACCURACY_THERE, "max_iter": MOST_ITERATIONS, "rng": check.random_state(0)}
+    coefs = []
+    for problem, start in zip(problems, starts):
         problem = problem.variant(penalty=problem.penalty.scaled(strength))
-        run, _ = solve(problem, Auto(), tol=ACCURACY, max_iter=MOST_ITERATIONS, rng=rng)
-        coefs.append(run.best.coef)
+        start = start._replace(memory=None)  # of other rows
+        coefs.append(solve(problem, Auto(), start=start, **options)[0].best.coef)
     return coefs
 
 
 def _losses_along(splits, values, reached, usual, solver):
-    """Held-out losses, in units of those of zero coefficients; infinite for values not reached."""
-    losses, starts, worse = np.full(len(values), np.inf), [None] * len(splits), 0
+    """Held-out losses, in units of those of zero coefficients, and the optima at the least one."""
+    losses, starts, nearest, worse = [], [None] * len(splits), [], 0.0
     # The same choice in every fit.
     options = {"tol": ACCURACY, "max_iter": ITERATIONS, "rng": check.random_state(0)}
     for i, value in enumerate(values):
         total = 0.0
         for j, (whole, train, test) in enumerate(splits):
-            share = train.total_weight / whole.total_weight
-            train = train.variant(penalty=whole.penalty.scaled(value * share))
+            train = train.variant(penalty=whole.penalty.scaled(value))
             best = solve(train, solver, start=starts[j], **options)[0].best
             starts[j] = Start(best.coef, best.intercept, best.memory)
             total += test.loss_at(best.coef, best.intercept) / whole.size
         if i and budget_now().is_spent:
             break
-        losses[i] = total
-        worse += total > (1.0 + (WORSE if i >= reached else MUCH_WORSE)) * losses.min()
+        losses.append(total)
+        nearest = list(starts) if total == min(losses) else nearest
+        worse += (total - min(losses)) * (i >= reached)
         # Beyond the usual range the loss must fall to go on.
-        falls = i < usual or total < (1.0 - WORSE) * losses[i - STEPS]
-        if worse >= PATIENCE or not falls or total <= EXACT * losses[0]:
+        falls = i < usual or total < (1.0 - FALLS) * losses[i - STEPS]
+        rises = worse > WORSE * min(losses) or total > (1.0 + MUCH_WORSE) * min(losses)
+        if rises or not falls or total <= EXACT * losses[0]:
             break
-    return losses
+    return np.array(losses), nearest

@@ -20,10 +20,10 @@ from ._alpha import (
     of_entries,
     of_loss,
     one_against_rest,
+    path_along,
     ridge_of_products,
     ridge_of_sums,
     row_keys,
-    strength_along,
     unlike,
 )
 from ._linear import Units, signs
@@ -201,7 +201,7 @@ class Columns:
             scales = scales * of_entries(self.facts.total_weight, self.rows.sum("counts"))
         parts = (problems_of(*pair, plan, len(units)) for pair in zip(sides, facts))
         splits = zip(units, *parts, strict=True)
-        found = [strength_along(split[:1], [split], scales, solver) for split in splits]
+        found = [path_along(split[:1], [split], scales, solver)[0] for split in splits]
         return np.array([strength or default for strength in found])
 
     def _of_least_squares(self):

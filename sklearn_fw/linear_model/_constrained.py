@@ -158,7 +158,7 @@ class ConstrainedModel(PathModel):
                 fit_intercept=o.fit_intercept,
             )  # fmt: skip
             coefs = optima_by_folds([first.variant(y=o.truth, loss=o.loss) for o in objectives])
-            if coefs is not None and all(coef.any() for coef in coefs):
+            if coefs and all(coef.any() for coef in coefs):
                 radii = [float(np.abs(coef).sum()) for coef in coefs]
                 return radii, list(map(_vertices, coefs, radii))
         best = self._search_factor(objectives, units)
@@ -172,9 +172,8 @@ class ConstrainedModel(PathModel):
         factors = FIRST * FACTOR ** np.arange(RADII)
         total, rng = np.zeros(RADII), check.random_state(self.random_state)
         for k, (objective, unit) in enumerate(zip(objectives, units, strict=True)):
-            n_numbers = objective.X.nnz if sp.issparse(objective.X) else objective.X.size
             folds = range(FOLDS)
-            if len(objectives) >= FOLDS or n_numbers * objective.n_outputs > LARGE:
+            if len(objectives) >= FOLDS or objective.X.size * objective.n_outputs > LARGE:
                 folds = [k % FOLDS]
             if unit is None or objective.X.shape[0] < 2 * FOLDS:
                 continue

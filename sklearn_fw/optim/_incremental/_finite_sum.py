@@ -538,7 +538,7 @@ def _sparse_moments(X, h, center, columns, size):
     places[slice(None) if columns is None else columns] = np.arange(size)
     sums.add_outer_products(X.data, X.indices, X.indptr, h, places, own, mass)
     total_weight = h.sum()
-    if center is not None:
+    if center is not None and center.any():
         own -= np.multiply.outer(center, mass)
         mass -= total_weight * center
         own -= np.multiply.outer(mass, center)

@@ -99,12 +99,14 @@ class LossSums:
         problem, curvature = self.problem, self._curvature(point, damping)
         n_outputs, size = point.shape[1], len(columns) + 1
         total = np.empty((n_outputs, size, n_outputs, size))
-        largest = problem.loss.smoothness * problem.weights
+        largest, X = problem.loss.smoothness * problem.weights, problem.X
+        if sp.issparse(X) and n_outputs > 1 and len(columns) < problem.n_columns:
+            X, columns = X[:, columns], None  # once for all pairs
         for l, k in combinations_with_replacement(range(n_outputs), 2):
             h = curvature.between(k, l)
             if k == l:
                 h = np.maximum(h + damping * largest if n_outputs > 1 else h, BENT * largest)
-            products = finite_sum.second_moments(problem.X, h, center, columns)
+            products = finite_sum.second_moments(X, h, center, columns)
             total[k, :, l] = total[l, :, k] = products if k == l else -products
         return total
 

@@ -345,7 +345,7 @@ FACES = 10
 # as their number squared is that of a matrix.
 FIRST, TOGETHER = 200, 2000
 # How near to the l1 norm the slope of a column is that may become nonzero, and accuracy of sweeps.
-NEARLY, ROUGHLY = 0.9, 1e-3
+NEARLY, ROUGHLY = 0.9, 1e-2
 # Moves below this share of the longest coefficient are rounding.
 SMALL = 1e-15
 # Share of the predicted decrease that a step must achieve, at one of these lengths.
