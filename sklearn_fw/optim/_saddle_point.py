@@ -195,13 +195,8 @@ class SaddleRun(FrankWolfe):
         super().__init__(sides, variant, rule)
         self.function, self.best = function, None
 
-    @property
-    def x(self):
-        return self.iterates[0].point
-
-    @property
-    def y(self):
-        return self.iterates[1].point
+    x = property(lambda self: self.iterates[0].point)
+    y = property(lambda self: self.iterates[1].point)
 
     def gradients(self):
         wanted = [("gradient_x", self.x), ("gradient_y", self.y)]
@@ -539,7 +534,7 @@ def solve_matrix_game(
     tol = None if tol is None else check.not_negative(tol, "tol")
     run = GameRun(products, domains, points, tol, growing=step_size == "universal")
     outcome = run_to_end(run, tol=tol, max_iter=max_iter, time_limit=time_limit, verbose=verbose)
-    (x, pays_y), (y, pays_x) = run.solution()
+    (x, pays_y), (y, pays_x) = run.best_x, run.best_y
     lower, upper = run.bounds(pays_x, pays_y)[1]
     return OptimizeResult(
         x=x, y=y, fun=float(x @ pays_x), lower=lower, upper=upper, dual_gap=upper - lower,
@@ -580,9 +575,6 @@ class GameRun(IterativeMethod):
 
     def _strategy(self, k):
         return self.sums[k] / self.total, self.pays[1 - k] / self.total
-
-    def solution(self):
-        return self.best_x, self.best_y
 
     def bounds(self, pays_x, pays_y):
         if not (np.all(np.isfinite(pays_x)) and np.all(np.isfinite(pays_y))):

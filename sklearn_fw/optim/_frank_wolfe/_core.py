@@ -112,7 +112,8 @@ class FrankWolfe(IterativeMethod):
             n_active = max([iterate.n_atoms for iterate in self.iterates])
             kind = AWAY if considers(AWAY, AWAY, gap, away_gap, n_active) else FW
         longest = min([iterate.longest(kind) for iterate in self.iterates])
-        lengths = [iterate.length for iterate in self.iterates] if self.measures else [0.0]
+        moves = [iterate.direction(FW) for iterate in self.iterates] if self.measures else [0.0]
+        lengths = [float(np.linalg.norm(move)) for move in moves]
         self.step_length, was_cut = take(self.rule, StepState(
             n_iter=self.n_iter, n_good=self.n_good, dual_gap=self.dual_gap,
             pairwise_gap=None if self.variant == "fw" else gap + away_gap,
@@ -160,13 +161,11 @@ class Minimization(FrankWolfe):
             active=variant != "fw" and not self.lazy, size=getattr(objective, "size", None),
         )  # fmt: skip
         super().__init__([self.iterate], variant, rule)
-        self.best = self._rank = self._is_exact = None
-        self.image = self._images = None
+        self.best = self._rank = self._is_exact = self._ahead = self._line = self._known = None
+        self.image, self._images = None, {}
         if isinstance(objective, Objective):
-            self._images = {}
             self.image = self._checked_image(self.iterate.point)
-        self._refresh, self._n_moves, self._ahead = refresh, 0, None
-        self._line = self._known = None
+        self._refresh, self._n_moves = refresh, 0
 
     @property
     def is_slow(self):
@@ -180,9 +179,8 @@ class Minimization(FrankWolfe):
                 gradient = self.objective._matrix_adjoint(slopes, self.iterate.domain.shape)
             else:
                 gradient = self.objective.adjoint(slopes)
-            if math.isfinite(value) and check.is_moderate(
-                gradient.data if sp.issparse(gradient) else gradient
-            ):
+            numbers = gradient.data if sp.issparse(gradient) else gradient
+            if math.isfinite(value) and check.is_moderate(numbers):
                 self.value, self.gradient = value, gradient
                 self.iterate.look(gradient, float(slopes @ self.image) if self.lazy else None)
                 return

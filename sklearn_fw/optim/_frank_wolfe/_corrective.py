@@ -120,10 +120,12 @@ class QuadraticCorrection(Correction):
     def __init__(self, objective, domain, **options):
         super().__init__(objective, domain, rule=None, **options)
         atoms = self.iterate.active.atoms
-        self.rows = np.array([objective.image(atom) for atom in atoms])
-        self.gram = np.array([objective.inner(row, self.rows) for row in self.rows])
-        _, self.origin = objective.slopes(np.zeros(self.rows.shape[1]))
-        self.products = -(self.rows @ self.origin)
+        self._space = rows = np.array([objective.image(atom) for atom in atoms])
+        self.gram = np.array([objective.inner(row, rows) for row in rows])
+        _, self.origin = objective.slopes(np.zeros(rows.shape[1]))
+        self.products, self.lengths = -(rows @ self.origin), np.linalg.norm(rows, axis=1)
+
+    rows = property(lambda self: self._space[: len(self.products)])
 
     @property
     def is_slow(self):
@@ -131,7 +133,7 @@ class QuadraticCorrection(Correction):
         return self.step_length == 0.0 or not self.objective.is_quadratic
 
     def corrected(self, weights):
-        if len(weights) > len(self.rows):
+        if len(weights) > len(self.products):
             self._append(self.objective.image(self.iterate.atom))
         if self.variant == "min_norm_point":
             # Linear functions have inner products of zero.
@@ -140,19 +142,23 @@ class QuadraticCorrection(Correction):
         return maximize_on_simplex(self.gram, self.products, weights, 0.5 * self.tol)
 
     def _append(self, image):
-        self.rows = np.vstack([self.rows, image])
-        self.gram = _bordered(self.gram, self.objective.inner(image, self.rows))
+        if len(self.products) == len(self._space):
+            self._space = np.concatenate([self._space, np.empty_like(self._space)])
         self.products = np.append(self.products, -(image @ self.origin))
+        self.lengths = np.append(self.lengths, np.linalg.norm(image))
+        self.rows[-1] = image
+        self.gram = _bordered(self.gram, self.objective.inner(image, self.rows))
 
     def land(self, kept):
         """The same by the images of the atoms, where their sum loses few digits."""
-        if len(kept) < len(self.rows):
+        if len(kept) < len(self.products):
+            moved = [i for i, k in enumerate(kept) if i != k]  # from the end
+            self._space[moved] = self._space[[kept[i] for i in moved]]
             self.gram = self.gram[np.ix_(kept, kept)]
-            self.rows, self.products = self.rows[kept], self.products[kept]
+            self.products, self.lengths = self.products[kept], self.lengths[kept]
         weights = self.iterate.active.weights
         image = weights @ self.rows
-        size = weights @ np.sqrt(np.einsum("ij,ij->i", self.rows, self.rows))
-        is_exact = size <= FAR * np.linalg.norm(image)
+        is_exact = weights @ self.lengths <= FAR * np.linalg.norm(image)
         if is_exact or self.lazy:  # whose point is as large as all entries of a matrix
             self.iterate.refresh()
             self.image, self._n_moves = image, int(not is_exact)

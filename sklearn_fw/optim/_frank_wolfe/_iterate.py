@@ -77,10 +77,6 @@ class Iterate:
         if self.atom.bound is not None:
             self.slack = max(self.ahead - self.atom.bound, 0.0)
 
-    @property
-    def length(self):
-        return float(np.linalg.norm(self.direction(FW)))
-
     def ask(self, domain, gradient, point, here=None):
         self.n_calls += len(getattr(domain, "blocks", "1"))
         last = self.atom if domain is self.domain else None

@@ -6,6 +6,7 @@ from functools import cached_property
 
 import numpy as np
 import scipy.sparse as sp
+from scipy.linalg import eigh_tridiagonal
 from scipy.linalg.lapack import dstev
 
 from ..._core import check
@@ -333,7 +334,8 @@ def largest_eigenpair(product, noise, guess, done):
         n += 1
         ahead = product(found.last)
         found.diagonal.append(float(ahead @ found.last))
-        ahead = _apart(ahead, basis[:n])
+        # First without the two parts that are more than rounding.
+        ahead = _apart(_apart(ahead, basis[max(n - 2, 0) : n]), basis[:n])
         found.beside.append(float(np.linalg.norm(ahead)))
         scale = max(scale, abs(found.diagonal[-1]))
         floor, ended = n * scale * ROUNDING, n == most
@@ -347,16 +349,14 @@ def largest_eigenpair(product, noise, guess, done):
             if is_closed:
                 # The rest is a problem of its own, which another draw begins.
                 fresh = np.random.default_rng(n).standard_normal(size)
-                found = Found(n, _apart(fresh, basis[:n]), found)
+                found = Found(n, _apart(_apart(fresh, basis[:n]), basis[:n]), found)
                 continue
         found.last = ahead / found.beside[-1]
 
 
 def _apart(vector, basis):
-    """Without its parts along orthonormal rows; the second time for what rounding left."""
-    for _ in range(2):
-        vector = vector - (basis @ vector) @ basis
-    return vector
+    """Without its parts along orthonormal rows, but for what a second time is for: rounding."""
+    return vector - (basis @ vector) @ basis
 
 
 class Found:
@@ -373,11 +373,17 @@ class Found:
 
     def judge(self, basis, n, floor, is_all):
         """Find what is known after n steps, those of earlier starts included."""
-        self._ritz, vectors, _ = dstev(self.diagonal, self.beside[:-1] or [0.0])
+        self._ritz = dstev(self.diagonal, self.beside[:-1] or [0.0], compute_v=0)[0]
         self.n_products, self.value, self._floor = n, float(self._ritz[-1]), floor
-        self._is_all, self.leading = is_all, lambda k: vectors[:, -k:].sum(axis=1) @ basis
+        self._is_all, self._basis, self.leading = is_all, basis, self._leading
         if self.before is not None and self.before.value > self.value:
             self.value, self.leading = self.before.value, self.before.leading
+
+    def _leading(self, k):
+        places = max(len(self._ritz) - k, 0), len(self._ritz) - 1
+        options = {"select": "i", "select_range": places, "lapack_driver": "stemr"}
+        _, vectors = eigh_tridiagonal(self.diagonal, self.beside[:-1], **options)
+        return vectors.sum(axis=1) @ self._basis
 
     @property
     def vector(self):
