@@ -112,8 +112,8 @@ class FrankWolfe(IterativeMethod):
             n_active = max([iterate.n_atoms for iterate in self.iterates])
             kind = AWAY if considers(AWAY, AWAY, gap, away_gap, n_active) else FW
         longest = min([iterate.longest(kind) for iterate in self.iterates])
-        moves = [iterate.direction(FW) for iterate in self.iterates] if self.measures else [0.0]
-        lengths = [float(np.linalg.norm(move)) for move in moves]
+        moves = [iterate.direction(FW) for iterate in self.iterates if self.measures]
+        lengths = [float(np.linalg.norm(move)) for move in moves] or [0.0]
         self.step_length, was_cut = take(self.rule, StepState(
             n_iter=self.n_iter, n_good=self.n_good, dual_gap=self.dual_gap,
             pairwise_gap=None if self.variant == "fw" else gap + away_gap,

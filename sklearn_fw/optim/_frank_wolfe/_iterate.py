@@ -334,7 +334,7 @@ class _Rows:
     def scores(self, gradient, n):
         if self.places is None:
             return self.values[:n] @ gradient
-        return np.einsum("ij,ij->i", self.values[:n], gradient[self.places[:n]])
+        return np.vecdot(self.values[:n], gradient.take(self.places[:n]))
 
     def combine(self, weights, size):
         n = len(weights)
