@@ -11,7 +11,7 @@ from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits, loa
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import Lasso, LogisticRegression
 from sklearn.metrics import log_loss
-from sklearn.model_selection import train_test_split
+from sklearn.model_selection import KFold, train_test_split
 from sklearn.preprocessing import StandardScaler
 
 from _linear_references import minimize_linear
@@ -400,6 +400,24 @@ def test_automatic_alpha_of_an_l1_norm_is_near_the_best_of_a_grid(rng, penalty, 
         return np.mean(np.square(model.fit(train, y[:100]).predict(new) - y[100:]))
 
     assert error("auto") < 1.05 * min(map(error, np.geomspace(1e-2, 1.0, 6)))
+
+
+def test_automatic_alpha_of_an_l1_norm_is_the_strength_of_folds(rng):
+    """In the sum form: with the same C a fold has the weaker mean loss, as in scikit-learn."""
+    X = rng.standard_normal((150, 12))
+    y = X @ np.repeat([1.0, 0.2, 0.0], 4) + 3.0 * rng.standard_normal(150)
+    chosen = 150 * AsagaRegressor(l1_ratio=1.0).fit(X, y).alpha_
+
+    def error(strength):
+        total = 0.0
+        for train, test in KFold(10, shuffle=True, random_state=0).split(X):
+            model = AsagaRegressor(alpha=strength / len(train), l1_ratio=1.0, tol=1e-4)
+            total += np.sum(np.square(model.fit(X[train], y[train]).predict(X[test]) - y[test]))
+        return total
+
+    errors = [error(chosen * factor) for factor in np.geomspace(0.1, 10.0, 7)]
+    assert errors[3] < 1.005 * min(errors)
+    assert max(errors) > 1.02 * min(errors)
 
 
 def test_automatic_alpha_of_degenerate_tables():
