@@ -457,20 +457,18 @@ class ScanRun(Minimization):
     def state(self):
         if self.hull is None:
             return super().state()
-        return self.state_at({"x": self._active().point()})
-
-    def _active(self):
-        hull, k = self.hull, self.hull.counts[scan.N_ACTIVE]
-        return self._combined(hull.ids[:k], hull.weights[:k])
-
-    def _combined(self, numbers, weights):
-        return ActiveSet([self._atom_of(number) for number in numbers.tolist()], weights)
+        hull, m, k = self.hull, len(self.hull.slopes), self.hull.counts[scan.N_ACTIVE]
+        heights = self.scale * np.where(hull.ids[:k] < m, 1.0, -1.0) * hull.weights[:k]
+        x = np.bincount(hull.ids[:k] % m, heights, minlength=m)
+        return self.state_at({"x": x if self.points is None else x @ self.points})
 
     def hand_over(self):
-        self._stand(self._active())
+        hull, k = self.hull, self.hull.counts[scan.N_ACTIVE]
+        self._stand(hull.ids[:k], hull.weights[:k])
         self.refresh()
 
-    def _stand(self, active):
+    def _stand(self, numbers, weights):
+        active = ActiveSet([self._atom_of(number) for number in numbers.tolist()], weights)
         if self.iterate.active is not None:
             self.iterate.active = active
         self.iterate.point = active.point()
@@ -479,7 +477,7 @@ class ScanRun(Minimization):
         hull = self.hull
         if hull is not None and hull.numbers[scan.BEST_GAP] < self.best.dual_gap:
             k = hull.counts[scan.N_BEST]
-            self._stand(self._combined(hull.best_ids[:k], hull.best_weights[:k]))
+            self._stand(hull.best_ids[:k], hull.best_weights[:k])
             self.best, self._is_exact = self.described(), False
         return super().certified_best()
 
