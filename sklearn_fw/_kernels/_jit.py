@@ -1,8 +1,10 @@
 """The only door to numba: cached, GIL-free, and able to run from a read-only installation."""
 
 import functools
+import gc
 import signal
 import threading
+from contextlib import contextmanager
 
 import numba
 import numpy as np
@@ -27,7 +29,7 @@ def njit(*args, **options):
             return np.errstate(all="ignore")(function) if outermost else function
         kernel, warning = _compiled_lazily(function, args, options)
         kernel._cache = WatchedCache(kernel._cache, warning)
-        kernel.compile = _interrupts.wait_for(kernel.compile)
+        kernel.compile = _interrupts.wait_for(_uncollected()(kernel.compile))
         return kernel
 
     return decorate
@@ -35,20 +37,28 @@ def njit(*args, **options):
 
 def _compiled_lazily(function, args, options):
     """Kernel with the first cache that can be written, and what is to be said of that cache."""
-    try:
-        return numba.njit(*args, **options)(function), None
-    except RuntimeError as error:
-        if "no locator available" not in str(error):
-            raise
-    folder = temporary_folder()
-    if folder is not None:
-        try:
-            with cache_in(folder):
-                return numba.njit(*args, **options)(function), TEMPORARY.format(folder=folder)
-        except RuntimeError as error:
-            if "no locator available" not in str(error):
-                raise
+    for find, warning in ((lambda: numba.config.CACHE_DIR, None), (temporary_folder, TEMPORARY)):
+        if (folder := find()) is not None:
+            try:
+                with cache_in(folder):
+                    kernel = numba.njit(*args, **options)(function)
+                return kernel, warning and warning.format(folder=folder)
+            except RuntimeError as error:
+                if "no locator available" not in str(error):
+                    raise
     return numba.njit(*args, **{**options, "cache": False})(function), NOT_KEPT
+
+
+@contextmanager
+def _uncollected():
+    """Pause the garbage collector of Python, which takes a tenth of a compilation."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:  # not in a kernel within a kernel
+            gc.enable()
 
 
 class _Interrupts:
