@@ -4,7 +4,6 @@ import functools
 import gc
 import signal
 import threading
-from contextlib import contextmanager
 
 import numba
 import numpy as np
@@ -29,7 +28,7 @@ def njit(*args, **options):
             return np.errstate(all="ignore")(function) if outermost else function
         kernel, warning = _compiled_lazily(function, args, options)
         kernel._cache = WatchedCache(kernel._cache, warning)
-        kernel.compile = _interrupts.wait_for(_uncollected()(kernel.compile))
+        kernel.compile = _interrupts.wait_for(_frugal(kernel.compile))
         return kernel
 
     return decorate
@@ -49,16 +48,23 @@ def _compiled_lazily(function, args, options):
     return numba.njit(*args, **{**options, "cache": False})(function), NOT_KEPT
 
 
-@contextmanager
-def _uncollected():
-    """Pause the garbage collector of Python, which takes a tenth of a compilation."""
-    enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if enabled:  # not in a kernel within a kernel
-            gc.enable()
+def _frugal(work):
+    """Return ``work``, a compilation, for any number in place of a constant, and undisturbed.
+
+    numba types a variable as its first value before it sees others: a kernel with such an argument
+    would be compiled twice. Python's garbage collector takes a tenth of a compilation.
+    """
+
+    def compiling(signature):
+        collects = gc.isenabled()  # not in a kernel within a kernel
+        gc.disable()
+        try:
+            return work(tuple(map(numba.types.unliteral, signature)))
+        finally:
+            if collects:
+                gc.enable()
+
+    return compiling
 
 
 class _Interrupts:

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._jit import inner, njit
+from .._jit import inlined, inner, njit
 from ..common.vectors import assign
 
 
@@ -54,7 +54,7 @@ class Pairs(NamedTuple):
     stamps: np.ndarray
 
 
-@inner
+@inlined
 def common_weight(first, a, second, b):
     """Sum of the weights, of both sides, of the words that rows a and b share."""
     p, q, total = first.indptr[a], second.indptr[b], 0.0
@@ -283,7 +283,7 @@ def push_all(some, found, heap, alpha, threshold):
             heappush(heap, (-score, -static, found.keys[number], np.int64(number)))
 
 
-@inner
+@inlined
 def take_seeds(seeds, graphs, text, smoothing, weights, free, matches, terms):
     """Write the seeds and their scores, each beside those before it, as the first matches."""
     alpha, beta = weights[:2]

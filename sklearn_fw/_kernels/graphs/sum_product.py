@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._jit import any_order, inner, njit
+from .._jit import any_order, inlined, inner, njit
 from ..common.vectors import FAINT, assign, exponentials, maximum, normalize
 
 TINY = 1e-100
@@ -336,7 +336,7 @@ def _downward(edges, edge_table, tables, weights, beliefs, node, edge):
             node[child, j] = total(edge[e, j])
 
 
-@inner
+@inlined
 def forest_sums(scores, graph, weights, faint, beliefs, node, edge):
     """Log-partition of one forest, and its marginals unless ``node`` is empty.
 
