@@ -116,19 +116,6 @@ def count_groups(rows, active, label, counts, last):
                 counts[b] += 1
 
 
-@njit
-def repeats(rows, n_rows, last):
-    """Whether a column stands twice in a row; ``last`` (n_columns,) holds -1 everywhere."""
-    for i in range(n_rows):
-        start, stop, shift = extent(rows, i)
-        for k in range(start, stop):
-            j = np.uint64(rows.indices[k - shift])
-            if last[j] == i:
-                return True
-            last[j] = i
-    return False
-
-
 @inner
 def grouped(group, n_groups):
     """(start, members): the numbers of the entries of each group, ascending; -1 is in none."""

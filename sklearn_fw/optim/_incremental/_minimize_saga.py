@@ -12,15 +12,12 @@ from ..._core.budget import time_budget
 from ..._core.loop import drive
 from ..._core.threads import count_workers
 from ..._core.warnings import warn
-from ..._kernels import lazy
 from ...losses import MultinomialLogLoss, SquaredError, resolve_loss
 from ...penalties import resolve_penalty
 from ._finite_sum import SPARSE, FiniteSum
 from ._newton import TOGETHER, Newton, NewtonCG, is_dense, is_wide
 from ._run import Solver, Start
 from ._saga import Asaga, Saga, Sdca, Svrg
-
-rows_kernels = lazy("common.rows")
 
 
 def minimize_saga(
@@ -156,12 +153,9 @@ ROWS = {"accept_sparse": "csr", "dtype": [np.float64, np.float32], "order": "C"}
 
 
 def check_rows(X):
-    """Validated X, copied only if an entry stands twice in a row: sums must not count it twice."""
+    """Validated X, copied unless entries are sorted: sums must not count one twice."""
     check.magnitude(X.data if sp.issparse(X) else X, "X")
-    if not sp.issparse(X) or X.has_canonical_format:
-        return X
-    rows = rows_kernels.Rows(X.data, X.indices, X.indptr, 0, None)
-    if rows_kernels.repeats(rows, X.shape[0], np.full(X.shape[1], -1, dtype=np.int64)):
+    if sp.issparse(X) and not X.has_canonical_format:
         X = X.copy()
         X.sum_duplicates()
     return X
