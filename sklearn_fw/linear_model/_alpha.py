@@ -11,7 +11,7 @@ from .._core import check
 from .._core.budget import budget_now, time_budget
 from .._core.warnings import warn
 from ..losses import LogLoss, MultinomialLogLoss
-from ..optim import FiniteSum, Newton, Start, solve
+from ..optim import FiniteSum, Start, solve
 from ..optim._incremental import _finite_sum as sums
 from ..optim._incremental._minimize_saga import DENSE, SPARSE, Auto
 from ._linear import CONSTANT, signs
@@ -312,10 +312,7 @@ def path_by_folds(problems, n_problems):
     scales = _variances(problem)
     if sp.issparse(problem.X):
         scales *= of_entries(problem.total_weight, problem.counts)
-    # From where the last strength ended, Newton's method needs two or three steps.
-    few = problem.n_columns <= SPARSE and problem.n_outputs is None and problem.penalty.separable
-    solver = Newton() if few else Auto()
-    return path_along(problems, _folds(problems, n_problems), scales, solver)
+    return path_along(problems, _folds(problems, n_problems), scales, Auto())
 
 
 def _folds(problems, n_problems):

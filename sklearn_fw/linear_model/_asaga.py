@@ -358,8 +358,8 @@ class AsagaClassifier(LinearClassifier, AsagaModel):
         loss "multinomial". "auto" is "multinomial" for "log_loss", else "ovr".
     solver : str or solver object, default="auto"
         "auto" takes "newton" or "newton_cg" for dense tables and several classes where the penalty
-        allows it, "newton" for log-loss with an l1 part on many sparse columns, "sdca" or
-        "newton_cg" for a ridge on them, else "asaga". Also "sparse_saga" ("asaga" on one thread),
+        allows it, "newton" for an l1 part on sparse columns (log-loss where they are many), "sdca"
+        or "newton_cg" for a ridge on them, else "asaga". Also "sparse_saga" ("asaga" on one thread),
         "saga", "lagged_saga", "sag", "svrg", or an object of `sklearn_fw.optim`, whose settings are
         grid keys ``solver__step_size``.
     standardize : bool or "auto", default="auto"

@@ -37,7 +37,7 @@ TABLES = [load_iris, load_wine, load_breast_cancer, load_digits]
         ({}, 40, sp.csr_array, 3, "NewtonCG"),
         ({}, 1500, np.asarray, 2, "NewtonCG"),
         ({}, 1500, sp.csr_array, 2, "Sdca"),
-        ({"l1_ratio": 0.5}, 40, sp.csr_array, 2, "Asaga"),
+        ({"l1_ratio": 0.5}, 40, sp.csr_array, 2, "Newton"),
         ({"l1_ratio": 0.5}, 1500, sp.csr_array, 2, "Newton"),
         ({"l1_ratio": 0.5, "loss": "squared_hinge"}, 1500, sp.csr_array, 2, "Sdca"),
         ({"l1_ratio": 1.0}, 1500, sp.csr_array, 2, "Newton"),

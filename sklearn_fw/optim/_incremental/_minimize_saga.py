@@ -211,10 +211,9 @@ def choose_solver(problem):
     differ = by_rows and ridge and few_rows and _rows_differ(problem)
     if ridge and not differ and is_wide(problem):
         return NewtonCG(), f"{d} columns, many times the rows: second order by products of rows"
-    # Products with sparse rows, or epochs and then a matrix of what an l1 norm leaves, cost less
-    # than a matrix in each step, which squared errors need but once.
-    penalized = penalty.l1 > 0.0 or (ridge and penalty.l2 > 0.0)
-    bends = penalized and not isinstance(problem.loss, SquaredError)
+    # Products with sparse rows cost less than a matrix in each step, which squared errors need but
+    # once.
+    bends = ridge and penalty.l2 > 0.0 and not isinstance(problem.loss, SquaredError)
     if problem.n_outputs is None and d <= most and (dense or not bends):
         return Newton(), f"{d} {kind} columns, at most {most}, and one output: second order"
     if ridge and not problem.loss._is_compiled:

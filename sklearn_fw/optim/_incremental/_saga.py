@@ -8,15 +8,14 @@ from ..._core import check
 from ..._core.threads import ThreadPool
 from ..._kernels import lazy
 from ._engines import PERIOD, Columns, GroupEngine, LaggedEngine, bounds_of
-from ._finite_sum import SPARSE
 from ._run import IncrementalSolver, Run, Solver
 from ._support import has_support, minimize_on_support
 
 dual_coordinate = lazy("incremental.dual_coordinate")
 
 # Epoch from which on, at powers of two, the optimum on the support of an l1 norm is tried, which is
-# the first epoch after a start, the same for few columns, and how often the support may grow.
-FIRST, FIRST_OF_FEW, ROUNDS = 4, 2, 10
+# the first epoch after a start, and how often the support may grow.
+FIRST, ROUNDS = 4, 10
 # Steps that overlap, per thread: measured overlaps are many times the number of threads.
 USUAL_OVERLAP = 10
 
@@ -29,8 +28,7 @@ class SagaRun(Run):
         self.duals = []  # values of the dual at the memory after the last epochs
         is_whole = start is None or start.seen is None
         self.uses_support = is_whole and tol > 0.0 and has_support(problem) and self.has_dual
-        usual = FIRST_OF_FEW if problem.n_columns <= SPARSE else FIRST
-        self.n_epochs, self.first = 0, usual if start is None else 1
+        self.n_epochs, self.first = 0, FIRST if start is None else 1
         if start is not None and start.memory is not None and start.seen is None:
             self._recall()
 
