@@ -185,13 +185,6 @@ def number_locally(row_start, indptr, indices, n_attributes):
     return local, attribute_start, attributes
 
 
-@inner
-def fetch(matrix, i):
-    """Have a row of a dense float64 matrix on its way."""
-    for c in range(0, matrix.shape[1], LINE // 8):
-        prefetch(matrix, (i, c))
-
-
 @njit
 def product(indptr, indices, data, matrix):
     """CSR rows times a dense matrix, whose rows lie anywhere in memory."""
@@ -200,7 +193,8 @@ def product(indptr, indices, data, matrix):
         target = out[i]
         for q in range(indptr[i], indptr[i + 1]):
             if q + AHEAD < indices.size:
-                fetch(matrix, indices[q + AHEAD])
+                for c in range(0, target.size, LINE // matrix.itemsize):
+                    prefetch(matrix, (indices[q + AHEAD], c))
             x, row = data[q], matrix[indices[q]]
             for c in range(target.size):
                 target[c] += x * row[c]
