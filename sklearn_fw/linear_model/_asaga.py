@@ -359,9 +359,9 @@ class AsagaClassifier(LinearClassifier, AsagaModel):
     solver : str or solver object, default="auto"
         "auto" takes "newton" or "newton_cg" for dense tables and several classes where the penalty
         allows it, "newton" for an l1 part on sparse columns (log-loss where they are many), "sdca"
-        or "newton_cg" for a ridge on them, else "asaga". Also "sparse_saga" ("asaga" on one thread),
-        "saga", "lagged_saga", "sag", "svrg", or an object of `sklearn_fw.optim`, whose settings are
-        grid keys ``solver__step_size``.
+        or "newton_cg" for a ridge on them, else "asaga". Also "sparse_saga" ("asaga" on one
+        thread), "saga", "lagged_saga", "sag", "svrg", or an object of `sklearn_fw.optim`, whose
+        settings are grid keys ``solver__step_size``.
     standardize : bool or "auto", default="auto"
         Whether the penalty is one of coefficients for columns that are divided by their standard
         deviation (sparse ones by their root mean square), in X or its first part. "auto" does this
