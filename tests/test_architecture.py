@@ -69,7 +69,7 @@ LINES_OF_CODE = {
     "penalties": 434,
     "projections": 120,
     "inference": 1998,
-    "optim": 6346,
+    "optim": 6352,
     "model_selection": 443,
     "random_fields": 3260,
     "structured": 9293,

@@ -402,6 +402,18 @@ def test_automatic_alpha_of_an_l1_norm_is_near_the_best_of_a_grid(rng, penalty, 
     assert error("auto") < 1.05 * min(map(error, np.geomspace(1e-2, 1.0, 6)))
 
 
+def test_an_l1_norm_on_columns_of_categories(rng):
+    """A category may trade with another one without a change of scores: descent alone is slow."""
+    n, sizes = 2000, (400, 150, 30)
+    codes = [np.minimum(rng.pareto(0.7, n).astype(int), size - 1) for size in sizes]
+    X = sp.hstack([sp.csr_array(np.eye(size)[c]) for size, c in zip(sizes, codes)], format="csr")
+    y = X @ rng.standard_normal(sum(sizes)) + rng.logistic(size=n) > 0
+    model = AsagaClassifier(C=100.0, l1_ratio=1.0, tol=1e-6).fit(X, y)
+    assert type(model.solver_).__name__ == "Newton"
+    assert model.n_iter_ < 60
+    assert model.dual_gap_ < 1e-6 * model.objective_
+
+
 def test_automatic_alpha_of_an_l1_norm_is_the_strength_of_folds(rng):
     """In the sum form: with the same C a fold has the weaker mean loss, as in scikit-learn."""
     X = rng.standard_normal((150, 12))

@@ -171,7 +171,8 @@ def descend_columns(
     v moves from zero in the CSC columns of ``places``, and with it ``w``; with ``centers`` an
     intercept follows, along which the slope at v = 0 is ``drift``; the sum of h is not zero. Sweeps
     over all of these columns alternate with some over those that are not zero, until one over all
-    decreases less than ``share`` of what the first one did. Returns the slope along the intercept.
+    decreases less than ``share`` of what the first one did. Returns the slope along the intercept
+    and whether one did.
     """
     ahead = np.zeros(h.size)  # h times scores
     squares, means = np.zeros(places.size), np.zeros(places.size)
@@ -207,5 +208,5 @@ def descend_columns(
                 ahead[i] += change * h[i] * data[p]
         first = decrease if sweep == 0 else first
         if every and sweep > 0 and decrease <= share * first:
-            break
-    return drift
+            return drift, True
+    return drift, False

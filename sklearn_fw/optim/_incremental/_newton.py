@@ -348,6 +348,8 @@ FIRST, TOGETHER = 200, 2000
 NEARLY, ROUGHLY = 0.9, 1e-2
 # Moves below this share of the longest coefficient are rounding.
 SMALL = 1e-15
+# Sweeps over columns, after which a move that descends is made longer instead.
+MOST = 100
 # Share of the predicted decrease that a step must achieve, at one of these lengths.
 SUFFICIENT, LENGTHS = 1e-4, (1.0, 0.5, 0.25, 0.125)
 
@@ -362,6 +364,7 @@ class NewtonRun(SecondOrderRun):
 
     def __init__(self, problem, settings, **options):
         super().__init__(problem, settings, **options)
+        self.is_cut = False  # whether sweeps ended before the minimum of a model
         self.center = problem.column_means if problem.centers else np.zeros(problem.n_columns)
         coef, intercept = self.engine.point()
         self.engine.move_to(problem.penalty.prox(coef, 0.0), intercept)  # within its bounds
@@ -378,8 +381,12 @@ class NewtonRun(SecondOrderRun):
     def step(self):
         find = self._by_columns if self.problem.is_by_columns else self._by_matrix
         for damping in range(self.damping, len(DAMPED)):
-            if self._descend(find(DAMPED[damping])):
+            move = find(DAMPED[damping])
+            if self._descend(move):
                 self.damping = max(damping - (self.length == 1.0), 0)
+                # Where columns depend on each other sweeps are slow along directions they found.
+                while self.is_cut and self._descend(move):
+                    move = 2.0 * move
                 break
         self.n_updates += self.problem.active.size
         if not self.has_dual:
@@ -456,10 +463,11 @@ class NewtonRun(SecondOrderRun):
         h, mass = self.sums.curvatures(self.point, damping), self.gradient[-1, 0]
         self.bend = h.sum()
         places = np.flatnonzero((coef != 0.0) | (np.abs(total) > NEARLY * penalty.l1))
-        drift = sums.descend_columns(
+        drift, found = sums.descend_columns(
             X.data, X.indices, X.indptr, places, h, total, moved, penalty.l1, penalty.l2,
-            problem.fit_intercept, mass, SWEEPS[-1], ROUGHLY,
+            problem.fit_intercept, mass, MOST, ROUGHLY,
         )  # fmt: skip
+        self.is_cut = not found
         return joined(moved - coef, -drift / self.bend)
 
     def _descend(self, move):
