@@ -273,6 +273,7 @@ class PairwiseModel(ScoredModel):
         return states
 
     def _node_scores(self, rows, w):
+        w = w if sp.issparse(w) else self._check_weights(w)
         units, n_columns = self._units, self.n_columns_
         start = self.n_features_in_ * n_columns
         if units.changes_nodes:
@@ -291,7 +292,6 @@ class PairwiseModel(ScoredModel):
         return self._scores_of(self._stack(X), w)
 
     def _scores_of(self, rows, w):
-        w = w if sp.issparse(w) else self._check_weights(w)
         scores = self._node_scores(rows, w)
         tables = dense_part(w, self._cut, self.size_joint_feature)
         tables = np.array(tables, dtype=np.float64).reshape(-1, self.n_states_, self.n_states_)
