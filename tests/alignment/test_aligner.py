@@ -274,7 +274,7 @@ def test_blocks_that_blow_up_are_counted():
     [
         ({"relation_map": {"actor": "plays"}}, "relation_map names 'plays', which the second"),
         ({"relation_map": {"stars": "actor"}}, "relation_map names 'stars', which the first"),
-        ({"property_similarity": {"yaer": "exact"}}, "names 'yaer', which both sides lack"),
+        ({"property_similarity": {"place": "exact"}}, "names 'place', which both sides lack"),
         ({"seed": {"nobody": "p"}}, "seed: 'nobody' is not an entity of side 1"),
         ({"seed": [("m", "m"), ("p", "m")]}, "one to one"),
         ({"relation_map": iter([("a", "b")])}, "relation_map must be a dict or a list of pairs"),
