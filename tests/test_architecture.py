@@ -62,14 +62,14 @@ PRIVATE_METHODS = {"_validate_params", "_parameter_constraints", "_validate_data
 # Lines of code of each subpackage, which may only fall: a commit that raises one says why.
 LINES_OF_CODE = {
     "sklearn_fw": 212,
-    "_kernels": 7052,
+    "_kernels": 7055,
     "_core": 2020,
     "losses": 390,
     "task_losses": 660,
     "penalties": 434,
     "projections": 120,
     "inference": 1998,
-    "optim": 6352,
+    "optim": 6353,
     "model_selection": 443,
     "random_fields": 3260,
     "structured": 9293,

@@ -156,6 +156,8 @@ def _tokens(text, kind, tokenizer):
 
 def encode_values(sides, ties, tokenizer, weighting, similarity):
     """Values of tied properties of both sides, and the words of the values."""
+    if unknown := set(similarity).difference(*(kb.property_names for kb in sides)):
+        raise ValueError(f"property_similarity names {min(unknown)!r:.60}, which both sides lack")
     kept, by_property = [], {}
     for kb, tie in zip(sides, ties, strict=True):
         codes = tie[kb.properties[:, 1]]
@@ -164,8 +166,6 @@ def encode_values(sides, ties, tokenizer, weighting, similarity):
         for code, value in zip(codes[rows].tolist(), kept[-1][2], strict=True):
             by_property.setdefault(code, []).append(value)
     kinds = {code: _kind(values) for code, values in by_property.items()}
-    if unknown := set(similarity).difference(*(kb.property_names for kb in sides)):
-        raise ValueError(f"property_similarity names {min(unknown)!r:.60}, which both sides lack")
     for kb, tie in zip(sides, ties, strict=True):
         for name, code in zip(kb.property_names, tie.tolist(), strict=True):
             kinds[code] = similarity.get(name, kinds.get(code))

@@ -25,12 +25,18 @@ class Rows(NamedTuple):
 def extent(rows, i):
     """First and last position of row i in ``data``, and what to subtract to index ``indices``.
 
-    Numbers without a sign: they need no test whether they count from the end.
+    These and `column` have no sign: they need no test whether they count from the end.
     """
     if rows.width > 0:
         start = np.uint64(i) * np.uint64(rows.width)
         return start, start + np.uint64(rows.width), start
     return np.uint64(rows.indptr[i]), np.uint64(rows.indptr[i + 1]), np.uint64(0)
+
+
+@inner
+def column(indices, k):
+    """Column of the entry at position k."""
+    return np.uint64(indices[k])
 
 
 @inner
@@ -75,7 +81,7 @@ def count_columns(rows, active, counts):
     for i in active:
         start, stop, shift = extent(rows, i)
         for k in range(start, stop):
-            counts[np.uint64(rows.indices[k - shift])] += 1
+            counts[column(rows.indices, k - shift)] += 1
 
 
 @njit
@@ -85,7 +91,7 @@ def squared_norms(rows, active, metric, norms):
         start, stop, shift = extent(rows, i)
         norm = 0.0
         for k in range(start, stop):
-            j = np.uint64(rows.indices[k - shift])
+            j = column(rows.indices, k - shift)
             a = entry(rows.data, k, rows.center, j)
             norm += a * a if metric is None else metric[j] * a * a
         norms[i] = norm
@@ -97,7 +103,7 @@ def largest_entries(rows, active, largest):
     for i in active:
         start, stop, shift = extent(rows, i)
         for k in range(start, stop):
-            j = np.uint64(rows.indices[k - shift])
+            j = column(rows.indices, k - shift)
             largest[j] = max(largest[j], abs(entry(rows.data, k, rows.center, j)))
 
 
@@ -110,7 +116,7 @@ def count_groups(rows, active, label, counts, last):
     for i in active:
         start, stop, shift = extent(rows, i)
         for k in range(start, stop):
-            b = label[np.uint64(rows.indices[k - shift])]
+            b = label[column(rows.indices, k - shift)]
             if last[b] != i:
                 last[b] = i
                 counts[b] += 1
@@ -145,7 +151,7 @@ def order_of_first_touch(rows, n_rows, place):
     for i in range(n_rows):
         start, stop, shift = extent(rows, i)
         for k in range(start, stop):
-            j = np.uint64(rows.indices[k - shift])
+            j = column(rows.indices, k - shift)
             if place[j] < 0:
                 place[j] = following
                 following += 1

@@ -23,7 +23,7 @@ import numpy as np
 from .._jit import any_order, inner, njit
 from ..common.losses import loss_parts, prox
 from ..common.prox import prox_separable
-from ..common.rows import entry, extent, fetch_ahead
+from ..common.rows import column, entry, extent, fetch_ahead
 from .incremental import meet, row_of, weight_of
 
 
@@ -47,7 +47,7 @@ def score(rows, curved, v, me, team, start, stop, shift):
     """``<a_i, w>``."""
     z = 0.0
     for p in range(start, stop):
-        j = rows.indices[p - shift]
+        j = column(rows.indices, p - shift)
         u = v[row_of(j, me, team)]
         if curved is not None:
             u = coefficient(u, curved, curved.bounds, j)
@@ -90,7 +90,7 @@ def epoch(rows, target, curved, scale, order, v, memory, norms, last, me, team):
         v[at] -= scale[1] * change
         step = scale[0] * change
         for p in range(start, stop):
-            j = rows.indices[p - shift]
+            j = column(rows.indices, p - shift)
             v[row_of(j, me, team)] -= step * entry(rows.data, p, rows.center, j)
     if team is not None:
         meet(v, me, team, team.published)

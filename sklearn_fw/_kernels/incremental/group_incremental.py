@@ -18,7 +18,7 @@ from .._jit import inner, njit
 from ..common import losses
 from ..common.atomics import add, exchange
 from ..common.prox import PYTHON, prox_group
-from ..common.rows import entry, extent, fetch_ahead
+from ..common.rows import column, entry, extent, fetch_ahead
 from .incremental import gamma_of, proximal, weight_of
 
 ELEMENTWISE = -1  # code of groups whose entries are penalized one by one
@@ -128,7 +128,7 @@ def group_epoch(
         for c in range(n_outputs):
             z[c] = now.x[d, c] if fit_intercept else 0.0
         for k in range(start, stop):
-            j = np.uint64(rows.indices[k - shift])
+            j = column(rows.indices, k - shift)
             a = entry(rows.data, k, rows.center, j)
             spread[j] = a
             for c in range(n_outputs):
@@ -147,12 +147,12 @@ def group_epoch(
                 change[c] = g - exchange(memory, (i, c), g)
 
         for k in range(start, stop):
-            b = groups.label[np.uint64(rows.indices[k - shift])]
+            b = groups.label[column(rows.indices, k - shift)]
             if scratch.stamp[b] != t:
                 scratch.stamp[b] = t
                 move(b, groups, separable, now, gamma, metric, scratch, call)
         for k in range(start, stop):
-            j = np.uint64(rows.indices[k - shift])
+            j = column(rows.indices, k - shift)
             if refresh:
                 for c in range(n_outputs):
                     accumulate(now.total, j, c, change[c] * spread[j], team)

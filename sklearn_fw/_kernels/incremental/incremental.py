@@ -25,7 +25,7 @@ from .._jit import inner, njit
 from ..common.atomics import exchange
 from ..common.losses import Formula, loss_parts
 from ..common.prox import prox_elastic_net, prox_separable
-from ..common.rows import entry, extent, fetch_ahead
+from ..common.rows import column, entry, extent, fetch_ahead
 
 X, STEP, SUM = 0, 1, 2  # columns of the state
 
@@ -127,7 +127,7 @@ def epoch(rows, target, penalty, order, state, memory, gamma, metric, refresh, l
 
         z = state[at, X] if fit_intercept else 0.0
         for k in range(start, stop):
-            j = np.uint64(rows.indices[k - shift])
+            j = column(rows.indices, k - shift)
             r = row_of(j, me, team)
             z += entry(rows.data, k, rows.center, j) * state[r, X]
         g, plain, factor = loss_parts(target.loss, target.y[i], z)
@@ -142,7 +142,7 @@ def epoch(rows, target, penalty, order, state, memory, gamma, metric, refresh, l
                 # Two workers on one row: what one wrote is what the other takes away.
                 change = g - exchange(memory, (i,), g)
         for k in range(start, stop):
-            j = np.uint64(rows.indices[k - shift])
+            j = column(rows.indices, k - shift)
             r = row_of(j, me, team)
             a = entry(rows.data, k, rows.center, j)
             step = state[r, STEP]
@@ -276,7 +276,7 @@ def lagged_epoch(rows, target, penalty, order, x, total, memory, n, gamma, pull,
         start, stop, shift = extent(rows, i)
         z = x[d] if gamma[1] > 0.0 else 0.0
         for k in range(start, stop):
-            j = np.uint64(rows.indices[k - shift])
+            j = column(rows.indices, k - shift)
             x[j] = catch_up(x[j], t - last[j], gamma_of(gamma, metric, j) / n, total[j], penalty)
             z += entry(rows.data, k, rows.center, j) * x[j]
         g, plain, factor = loss_parts(target.loss, target.y[i], z)
@@ -286,7 +286,7 @@ def lagged_epoch(rows, target, penalty, order, x, total, memory, n, gamma, pull,
         change = g - memory[i]
         memory[i] = g
         for k in range(start, stop):
-            j = np.uint64(rows.indices[k - shift])
+            j = column(rows.indices, k - shift)
             a = entry(rows.data, k, rows.center, j)
             step = gamma_of(gamma, metric, j)
             x[j] = catch_up(x[j] - step * pull * change * a, 1, step / n, total[j], penalty)

@@ -11,7 +11,7 @@ import numpy as np
 
 from .._jit import inner, njit
 from ..common.losses import derivative
-from ..common.rows import entry, extent, fetch_ahead
+from ..common.rows import column, entry, extent, fetch_ahead
 from .incremental import weight_of
 
 A, B, C, SQUARE = 0, 1, 2, 3  # places in the state
@@ -52,7 +52,7 @@ def averaged_pass(rows, target, order, shares, rates, mu, bias, radius, state, v
         start, stop, shift = extent(rows, i)
         product, norm = bias * v[last], bias * bias
         for k in range(start, stop):
-            j = np.uint64(rows.indices[k - shift])
+            j = column(rows.indices, k - shift)
             x = entry(rows.data, k, rows.center, j)
             product += x * v[j]
             if bounded:
@@ -68,7 +68,7 @@ def averaged_pass(rows, target, order, shares, rates, mu, bias, radius, state, v
             shrink = 1.0
             product = bias * v[last]
             for k in range(start, stop):
-                j = np.uint64(rows.indices[k - shift])
+                j = column(rows.indices, k - shift)
                 product += entry(rows.data, k, rows.center, j) * v[j]
         a = state[A] * shrink
         b, c = (1.0 - rho) * state[B], (1.0 - rho) * state[C]
@@ -78,7 +78,7 @@ def averaged_pass(rows, target, order, shares, rates, mu, bias, radius, state, v
             v[last] += added * bias
             u[last] -= taken * bias
             for k in range(start, stop):
-                j = np.uint64(rows.indices[k - shift])
+                j = column(rows.indices, k - shift)
                 x = entry(rows.data, k, rows.center, j)
                 v[j] += added * x
                 u[j] -= taken * x

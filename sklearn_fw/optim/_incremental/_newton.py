@@ -395,7 +395,8 @@ class NewtonRun(SecondOrderRun):
         coef, intercept = self.engine.point()
         losses, slopes = self.value - self.problem.penalty.value(coef), self.sums.slopes(self.point)
         total, mass = parted(self.gradient, self.problem)
-        row = self.problem.certificate(coef, intercept, losses, slopes, total, mass, False).row()
+        found = losses, slopes, total, mass
+        row = self.problem.certificate(coef, intercept, *found, mapping=False).row()
         row["dual_gap"] += np.vdot(mass, mass) / (self.bend * self.problem.total_weight)
         return self.certify() if self.may_stop(row) else self._row(row, certified=False)
 
