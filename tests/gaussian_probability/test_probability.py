@@ -62,7 +62,9 @@ def test_units_of_the_variables_change_nothing_but_units(method, seed):
     result = log_gaussian_probability(
         *ends, cov=scaled[2], constraints=constraints / units, method=method
     )
-    assert_allclose(result.log_prob, expected.log_prob, atol=1e-5)
+    # Samples are drawn in an order that rounding errors of the units may change.
+    both = 1e-5 if method == "ep" else expected.error + result.error
+    assert_allclose(result.log_prob, expected.log_prob, atol=both)
     (boxes, _), (plain, _) = (
         log_box_probabilities(*box[:2], cov=box[2]) for box in (scaled, (low, high, cov))
     )

@@ -110,10 +110,12 @@ def add_outer_products(data, indices, indptr, curvature, places, total, mass):
 
 @njit
 def add_squares(data, indices, indptr, curvature, total):
-    """Add the sums ``sum_i h_i x_ij^2`` of CSR rows to ``total``; h_i may be arrays."""
+    """Add the sums ``sum_i h_i x_ij^2`` of CSR rows to ``total``, for several h_i of a row."""
     for i in range(len(curvature)):
         for k in range(np.uint64(indptr[i]), np.uint64(indptr[i + 1])):
-            total[np.uint64(indices[k])] += curvature[i] * (np.float64(data[k]) * data[k])
+            square, own = np.float64(data[k]) * data[k], total[np.uint64(indices[k])]
+            for c in range(own.size):
+                own[c] += curvature[i, c] * square
 
 
 @njit

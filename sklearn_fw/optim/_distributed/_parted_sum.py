@@ -68,8 +68,8 @@ class PartedSum(FiniteSum):
     def evaluate(self, point, before=None, move=None, length=0.0):
         return self.parts.sum("evaluate", point, before, move, length)
 
-    def bend(self, point, damping, exact, flat=False):
-        return self.parts.sum("bend", point, damping, exact, flat)
+    def bend(self, point, damping, level, flat=False):
+        return self.parts.sum("bend", point, damping, level, flat)
 
     def product(self, point, damping, move):
         return self.parts.sum("product", point, damping, move)
@@ -91,7 +91,7 @@ class PartedSum(FiniteSum):
 
     @property
     def column_means(self):
-        return self.of_columns.mean
+        return self.of_columns.mean[0]
 
     @cached_property
     def of_columns(self):

@@ -458,7 +458,8 @@ class Curvature:
             self.weight = problem.weight if slopes.ndim == 1 else problem.weight[:, None]
             used = self.weight > 0.0
             slopes = np.divide(slopes, self.weight, out=np.zeros_like(slopes), where=used)
-        self.rows = problem.loss._curvatures(problem.y, scores, slopes)
+        # Probabilities of nearly one can be rounded to more.
+        self.rows = np.maximum(problem.loss._curvatures(problem.y, scores, slopes), 0.0)
         self.probabilities = None
         if isinstance(problem.loss, MultinomialLogLoss):
             p = np.array(slopes)
@@ -548,9 +549,12 @@ def _sparse_moments(X, h, center, columns, size):
 def sums_of_squares(X, weight):
     """Sums of the squares of each column, for a weight per row or one per row and output."""
     if not sp.issparse(X):
-        return np.einsum("ij,ij,i...->j...", X, X, weight)
-    total = np.zeros((X.shape[1], *weight.shape[1:]))
-    sums.add_squares(X.data, X.indices, X.indptr, weight, total)
+        step = max(64, BYTES // (8 * X.shape[1]))
+        parts = [slice(i, i + step) for i in range(0, len(X), step)]
+        return sum(np.square(X[part], dtype=np.float64).T @ weight[part] for part in parts)
+    total, n_outputs = np.zeros((X.shape[1], *weight.shape[1:])), weight[0].size
+    by_output = weight.reshape(-1, n_outputs), total.reshape(-1, n_outputs)
+    sums.add_squares(X.data, X.indices, X.indptr, *by_output)
     return total
 
 

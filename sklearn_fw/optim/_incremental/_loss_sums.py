@@ -10,8 +10,10 @@ from . import _finite_sum as finite_sum
 
 sums = lazy("common.sums")
 
-# Columns up to which a matrix that all outputs share preconditions.
-COLUMNS = 1000
+# Columns up to which matrices precondition, and numbers in those of all outputs.
+COLUMNS, LARGE = 1000, 1_000_000
+# What preconditions: the diagonal of each output, a matrix for all of them, or one for each.
+DIAGONAL, SHARED, OWN = range(3)
 # Share of the largest curvature that proximal steps assume where losses are straighter: where its
 # slope is not zero a model must be bent, if only for the step to be too long.
 BENT = 1e-10
@@ -74,14 +76,18 @@ class LossSums:
             self._bent = point, damping, curvature
         return self._bent[2]
 
-    def bend(self, point, damping, exact, flat=False):
-        """`Bend` of the mean curvature of all outputs; of the largest that there can be if flat."""
-        problem = self.problem
-        h = self._curvature(point, damping).rows
+    def bend(self, point, damping, level, flat=False):
+        """`Bend` of the curvatures of the outputs; of the largest that there can be if flat."""
+        problem, n_columns = self.problem, self.problem.n_columns
+        h = self._curvature(point, damping).rows.reshape(problem.n_rows, -1)
         if flat:
             h = np.full_like(h, problem.loss.smoothness)
-        h = h if problem.n_outputs is None else h.mean(axis=1)
-        return bend_of(problem, h, exact and problem.n_columns <= COLUMNS)
+        is_matrix = level != DIAGONAL and n_columns <= COLUMNS
+        # Matrices of all outputs may take as much room as the rows.
+        fits = h.shape[1] * n_columns**2 <= max(LARGE, problem.X.size)
+        if is_matrix and not (fits and level == OWN):
+            h = h.mean(axis=1, keepdims=True)
+        return bend_of(problem, h, is_matrix)
 
     def curvatures(self, point, damping):
         """Second derivatives of the losses of one output by their scores."""
@@ -89,7 +95,7 @@ class LossSums:
         return np.maximum(self._curvature(point, damping).rows, BENT * largest)
 
     def columns(self, as_matrix=False):
-        return bend_of(self.problem, self.problem.weights, as_matrix)
+        return bend_of(self.problem, self.problem.weights[:, None], as_matrix)
 
     def matrix(self, point, damping, columns, center):
         """Second derivatives by coefficients of columns about a center, and by intercepts.
@@ -131,30 +137,36 @@ def same(a, b):
 
 
 class Bend:
-    """Sum of curvatures h_i, squares of the rows and h-weighted mean row (None without intercept).
+    """Sums of curvatures h_i, squares of the rows and h-weighted mean rows, for several outputs.
 
-    Squares are a matrix, about the mean if there is one, or the sums of squares of columns.
+    Squares are matrices, about the means if there are any (None without intercept), or the sums of
+    squares of columns.
     """
 
     def __init__(self, mass, squares, mean):
         self.mass, self.squares, self.mean = mass, squares, mean
 
     def __add__(self, other):
-        mass, squares = self.mass + other.mass, self.squares + other.squares
-        if self.mean is None or not mass > 0.0:
-            return Bend(mass, squares, self.mean)
-        apart = other.mean - self.mean
-        if squares.ndim == 2:
-            squares += (self.mass * other.mass / mass) * np.multiply.outer(apart, apart)
-        return Bend(mass, squares, self.mean + (other.mass / mass) * apart)
+        mass, squares, mean = self.mass + other.mass, self.squares + other.squares, self.mean
+        if mean is not None:
+            share = np.divide(other.mass, mass, out=np.zeros_like(mass), where=mass > 0.0)[:, None]
+            apart = other.mean - mean
+            if squares.ndim == 3:
+                squares += (self.mass[:, None] * share * apart)[:, :, None] * apart[:, None, :]
+            mean = mean + share * apart
+        return Bend(mass, squares, mean)
 
 
 def bend_of(problem, h, as_matrix):
-    """The `Bend` of curvatures h."""
+    """The `Bend` of curvatures h (n_rows, n_outputs)."""
+    mass = h.sum(axis=0)
     if as_matrix:
-        return Bend(h.sum(), *finite_sum.weighted_products(problem, h))
-    mean = problem.gradient(h) / (h.sum() or 1.0) if problem.fit_intercept else None
-    return Bend(h.sum(), finite_sum.sums_of_squares(problem.X, h), mean)
+        products = [finite_sum.weighted_products(problem, own) for own in np.ascontiguousarray(h.T)]
+        squares, mean = map(np.array, zip(*products, strict=True))
+    else:
+        squares = finite_sum.sums_of_squares(problem.X, h).T
+        mean = (problem.gradient(h) / np.where(mass > 0.0, mass, 1.0)).T
+    return Bend(mass, squares, mean if problem.fit_intercept else None)
 
 
 def joined(coef, intercept):

@@ -14,7 +14,7 @@ from ..._core.parameters import check_parameters
 from ..._kernels import lazy
 from ...losses import SquaredError
 from . import _finite_sum as finite_sum
-from ._loss_sums import LossSums, joined, parted
+from ._loss_sums import DIAGONAL, OWN, SHARED, LossSums, joined, parted
 from ._run import Run, Solver, Start
 
 sums = lazy("common.sums")
@@ -23,6 +23,9 @@ sums = lazy("common.sums")
 CG_STEPS = 250
 # Products with which a step is found where the matrix serves for the next one, too.
 KEPT = 8
+# Columns for each product that a step takes from which on a matrix for all outputs costs less than
+# one for each.
+CHEAPER = 15
 # Columns up to which a matrix of all parts of a cluster costs less than such products.
 CHEAP = 128
 # Share of the former decrement up to which a step by the inverse of the matrix is as good as exact.
@@ -48,34 +51,34 @@ DECREASE, FLATTER, TRIALS = 1e-4, 0.9, 40
 class Hessian:
     """Second derivatives at a point: products, and the inverse of something like them.
 
-    That is the curvature of all outputs on average, of which the diagonal serves for many columns.
+    That is the curvature of each output alone, or that of all on average where their matrices cost
+    too much; for many columns the diagonal of each.
     """
 
-    def __init__(self, sums, point, ridge, damping, exact):
+    def __init__(self, sums, point, ridge, damping, level):
         self.sums, self.point, self.ridge = sums, point, ridge
-        bend = sums.bend(point, damping, exact)
+        bend = sums.bend(point, damping, level)
         one_output = point.shape[1] == 1
         # Where losses are straight their largest curvature keeps the steps short.
-        if one_output and damping < DAMPED[1] and bend.mass <= STRAIGHT * sums.stiffness:
+        if one_output and damping < DAMPED[1] and bend.mass[0] <= STRAIGHT * sums.stiffness:
             damping = DAMPED[1]
-            bend = sums.bend(point, damping, exact)
-        is_flat = bend.mass <= 0.0
+            bend = sums.bend(point, damping, level)
+        is_flat = np.any(bend.mass <= 0.0)
         if is_flat:
-            bend = sums.bend(point, damping, exact, flat=True)
-        self.damping, self.mass, self.mean = damping, bend.mass, bend.mean
-        self.factor = None
-        if bend.squares.ndim == 2:
-            matrix = bend.squares
-            places = np.diag_indices_from(matrix)
-            matrix[places] += ridge
-            self.scale = _inverse_root(np.diagonal(matrix))
-            matrix *= np.multiply.outer(self.scale, self.scale)
-            matrix[places] = 1.0 + 1e-10
-            self.factor, info = dpotrf(matrix, lower=1)
-            self.factor = None if info else self.factor
-        else:
-            self.scale = _inverse_root(bend.squares + ridge)
-        self.is_exact = one_output and not is_flat and self.factor is not None
+            bend = sums.bend(point, damping, level, flat=True)
+        self.damping, self.mass, self.factors = damping, bend.mass, None
+        self.mean = None if bend.mean is None else bend.mean.T
+        squares, is_matrix = bend.squares, bend.squares.ndim == 3
+        diagonals = np.einsum("kjj->kj", squares) if is_matrix else squares  # a view
+        diagonals += ridge
+        self.scale = (1.0 / np.sqrt(np.where(diagonals > 0.0, diagonals, 1.0))).T
+        if is_matrix:
+            squares *= self.scale.T[:, :, None]
+            squares *= self.scale.T[:, None, :]
+            diagonals[:] = 1.0 + 1e-10
+            factors, infos = zip(*[dpotrf(own, lower=1) for own in squares], strict=True)
+            self.factors = None if any(infos) else factors
+        self.is_exact = one_output and not is_flat and self.factors is not None
 
     def times(self, v):
         product = self.sums.product(self.point, self.damping, v)
@@ -85,19 +88,19 @@ class Hessian:
     def solve_roughly(self, gradient):
         total, mass = gradient[:-1], gradient[-1]
         if self.mean is not None:
-            total = total - np.multiply.outer(self.mean, mass)
-        part = self.scale[:, None] * total
-        if self.factor is not None:
-            part, _ = dpotrs(self.factor, part, lower=1)
+            total = total - self.mean * mass
+        part = self.scale * total
+        if self.factors is not None:
+            factors = self.factors * (part.shape[1] // len(self.factors))
+            solved = [dpotrs(own, right, lower=1)[0] for own, right in zip(factors, part.T)]
+            part = np.transpose(solved)
         step = np.zeros_like(gradient)
-        step[:-1] = self.scale[:, None] * part
+        np.multiply(self.scale, part, out=step[:-1])
         if self.mean is not None:
-            step[-1] = mass / self.mass - self.mean @ step[:-1]
+            step[-1] = mass / self.mass - np.vecdot(self.mean, step[:-1], axis=0)
+        if gradient.shape[1] > 1:  # what moves all scores alike changes no loss
+            step -= step.mean(axis=1, keepdims=True)
         return step
-
-
-def _inverse_root(diagonal):
-    return 1.0 / np.sqrt(np.where(diagonal > 0.0, diagonal, 1.0))
 
 
 class SecondOrderRun(Run):
@@ -138,11 +141,15 @@ class NewtonCGRun(SecondOrderRun):
     def __init__(self, problem, settings, **options):
         super().__init__(problem, settings, **options)
         self.ridge = problem.penalty.l2
-        # Whether few columns are worth an exact preconditioner.
-        self.exact = problem.sums is not None or is_dense(problem)
+        self.level = SHARED if problem.sums is not None or is_dense(problem) else DIAGONAL
+        if self.level == SHARED and problem.n_columns <= CHEAP:
+            self.level = OWN
         self.hessian = None  # the last one, as long as its preconditioner serves
         self.decrement = np.inf
-        self._stand_at(*self.engine.point())
+        coef, intercept = self.engine.point()
+        if problem.n_outputs is not None:  # the least ridge of all points with the same losses
+            coef = coef - coef.mean(axis=1, keepdims=True)
+        self._stand_at(coef, intercept)
 
     def _stand_at(self, coef, intercept):
         self.point = joined(coef, intercept)
@@ -156,14 +163,15 @@ class NewtonCGRun(SecondOrderRun):
 
     def step(self):
         hessian = self.hessian or Hessian(
-            self.sums, self.point, self.ridge, DAMPED[self.damping], self.exact
+            self.sums, self.point, self.ridge, DAMPED[self.damping], self.level
         )
         hessian.point = self.point
         move, n_products = self._direction(hessian)
         found = self._search(move)
-        serves = found and self.length == 1.0 and n_products <= KEPT and hessian.factor is not None
+        serves = found and n_products <= KEPT and hessian.factors is not None
         serves &= self.problem.sums is None or self.problem.n_columns > CHEAP
-        self.exact |= n_products > KEPT
+        if n_products > (KEPT, self.problem.n_columns / CHEAPER, np.inf)[self.level]:
+            self.level += 1
         self.hessian = hessian if serves and self.damping == 0 else None
         self.damping += -1 if found and self.length > 0.1 else 1
         self.damping = min(max(self.damping, 0), len(DAMPED) - 1)
@@ -237,7 +245,7 @@ class NewtonCGRun(SecondOrderRun):
         total, mass = self.gradient[:-1], self.gradient[-1]
         gap = np.vdot(total, total) / (2.0 * self.ridge)
         if self.problem.fit_intercept:
-            gap += np.vdot(mass, mass) / max(hessian.mass * self.point.shape[1], 1e-300)
+            gap += np.mean(mass * mass / np.maximum(hessian.mass, 1e-300))
         # Losses are not negative.
         return {"objective": objective, "dual_gap": min(float(gap) / scale, objective)}
 
@@ -278,7 +286,7 @@ def start_from_products(problem, solver, *, tol, rng):
     penalty = replace(problem.penalty, n_features=len(root))
     small = problem.like(root, part.y, penalty, part.weight)
     run = NewtonCGRun(small, solver, tol=0.1 * tol, rng=rng)
-    run.exact = False
+    run.level = DIAGONAL
     coef, intercept = run.run(WIDE_STEPS)
     factors = solve_triangular(root.T, coef)
     total = factors.sum(axis=0)
@@ -454,7 +462,7 @@ class NewtonRun(SecondOrderRun):
 
     @cached_property
     def unit(self):
-        curvature = self.problem.loss.smoothness * self.sums.columns().squares
+        curvature = self.problem.loss.smoothness * self.sums.columns().squares[0]
         return 1.0 / np.where(curvature > 0.0, curvature, 1.0)
 
     def _by_columns(self, damping):
