@@ -68,8 +68,8 @@ class PartedSum(FiniteSum):
     def evaluate(self, point, before=None, move=None, length=0.0):
         return self.parts.sum("evaluate", point, before, move, length)
 
-    def bend(self, point, damping, level, flat=False):
-        return self.parts.sum("bend", point, damping, level, flat)
+    def bend(self, point, damping, level):
+        return self.parts.sum("bend", point, damping, level)
 
     def product(self, point, damping, move):
         return self.parts.sum("product", point, damping, move)

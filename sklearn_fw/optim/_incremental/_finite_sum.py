@@ -458,8 +458,7 @@ class Curvature:
             self.weight = problem.weight if slopes.ndim == 1 else problem.weight[:, None]
             used = self.weight > 0.0
             slopes = np.divide(slopes, self.weight, out=np.zeros_like(slopes), where=used)
-        # Probabilities of nearly one can be rounded to more.
-        self.rows = np.maximum(problem.loss._curvatures(problem.y, scores, slopes), 0.0)
+        self.rows = problem.loss._curvatures(problem.y, scores, slopes)
         self.probabilities = None
         if isinstance(problem.loss, MultinomialLogLoss):
             p = np.array(slopes)

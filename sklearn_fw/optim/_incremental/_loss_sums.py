@@ -1,6 +1,7 @@
 """Sums over rows, and their derivatives, at points that hold coefficients and intercepts."""
 
 from itertools import combinations_with_replacement
+from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -14,8 +15,8 @@ sums = lazy("common.sums")
 COLUMNS, LARGE = 1000, 1_000_000
 # What preconditions: the diagonal of each output, a matrix for all of them, or one for each.
 DIAGONAL, SHARED, OWN = range(3)
-# Share of the largest curvature that proximal steps assume where losses are straighter: where its
-# slope is not zero a model must be bent, if only for the step to be too long.
+# Share of the largest curvature that is assumed where losses are straighter: where its slope is not
+# zero a model must be bent, if only for the step to be too long.
 BENT = 1e-10
 
 
@@ -70,18 +71,16 @@ class LossSums:
             problem = self.problem
             scores, _, slopes = self._at(point)
             curvature = finite_sum.Curvature(problem, scores, slopes)
-            if damping and problem.n_outputs is None:
-                largest = problem.loss.smoothness * problem.weights
-                curvature.rows = curvature.rows + damping * largest
+            largest = problem.loss.smoothness * problem.weights
+            largest = largest if curvature.rows.ndim == 1 else largest[:, None]
+            curvature.rows = np.maximum(curvature.rows + damping * largest, BENT * largest)
             self._bent = point, damping, curvature
         return self._bent[2]
 
-    def bend(self, point, damping, level, flat=False):
-        """`Bend` of the curvatures of the outputs; of the largest that there can be if flat."""
+    def bend(self, point, damping, level):
+        """`Bend` of the curvatures of the outputs."""
         problem, n_columns = self.problem, self.problem.n_columns
         h = self._curvature(point, damping).rows.reshape(problem.n_rows, -1)
-        if flat:
-            h = np.full_like(h, problem.loss.smoothness)
         is_matrix = level != DIAGONAL and n_columns <= COLUMNS
         # Matrices of all outputs may take as much room as the rows.
         fits = h.shape[1] * n_columns**2 <= max(LARGE, problem.X.size)
@@ -91,8 +90,7 @@ class LossSums:
 
     def curvatures(self, point, damping):
         """Second derivatives of the losses of one output by their scores."""
-        largest = self.problem.loss.smoothness * self.problem.weights
-        return np.maximum(self._curvature(point, damping).rows, BENT * largest)
+        return self._curvature(point, damping).rows
 
     def columns(self, as_matrix=False):
         return bend_of(self.problem, self.problem.weights[:, None], as_matrix)
@@ -105,14 +103,11 @@ class LossSums:
         problem, curvature = self.problem, self._curvature(point, damping)
         n_outputs, size = point.shape[1], len(columns) + 1
         total = np.empty((n_outputs, size, n_outputs, size))
-        largest, X = problem.loss.smoothness * problem.weights, problem.X
+        X = problem.X
         if sp.issparse(X) and n_outputs > 1 and len(columns) < problem.n_columns:
             X, columns = X[:, columns], None  # once for all pairs
         for l, k in combinations_with_replacement(range(n_outputs), 2):
-            h = curvature.between(k, l)
-            if k == l:
-                h = np.maximum(h + damping * largest if n_outputs > 1 else h, BENT * largest)
-            products = finite_sum.second_moments(X, h, center, columns)
+            products = finite_sum.second_moments(X, curvature.between(k, l), center, columns)
             total[k, :, l] = total[l, :, k] = products if k == l else -products
         return total
 
@@ -136,15 +131,16 @@ def same(a, b):
     return a is b or np.array_equal(a, b)
 
 
-class Bend:
+class Bend(NamedTuple):
     """Sums of curvatures h_i, squares of the rows and h-weighted mean rows, for several outputs.
 
     Squares are matrices, about the means if there are any (None without intercept), or the sums of
     squares of columns.
     """
 
-    def __init__(self, mass, squares, mean):
-        self.mass, self.squares, self.mean = mass, squares, mean
+    mass: np.ndarray
+    squares: np.ndarray
+    mean: np.ndarray | None
 
     def __add__(self, other):
         mass, squares, mean = self.mass + other.mass, self.squares + other.squares, self.mean

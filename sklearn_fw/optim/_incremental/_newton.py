@@ -63,9 +63,6 @@ class Hessian:
         if one_output and damping < DAMPED[1] and bend.mass[0] <= STRAIGHT * sums.stiffness:
             damping = DAMPED[1]
             bend = sums.bend(point, damping, level)
-        is_flat = np.any(bend.mass <= 0.0)
-        if is_flat:
-            bend = sums.bend(point, damping, level, flat=True)
         self.damping, self.mass, self.factors = damping, bend.mass, None
         self.mean = None if bend.mean is None else bend.mean.T
         squares, is_matrix = bend.squares, bend.squares.ndim == 3
@@ -78,7 +75,7 @@ class Hessian:
             diagonals[:] = 1.0 + 1e-10
             factors, infos = zip(*[dpotrf(own, lower=1) for own in squares], strict=True)
             self.factors = None if any(infos) else factors
-        self.is_exact = one_output and not is_flat and self.factors is not None
+        self.is_exact = one_output and self.factors is not None
 
     def times(self, v):
         product = self.sums.product(self.point, self.damping, v)
@@ -141,9 +138,9 @@ class NewtonCGRun(SecondOrderRun):
     def __init__(self, problem, settings, **options):
         super().__init__(problem, settings, **options)
         self.ridge = problem.penalty.l2
-        self.level = SHARED if problem.sums is not None or is_dense(problem) else DIAGONAL
-        if self.level == SHARED and problem.n_columns <= CHEAP:
-            self.level = OWN
+        self.level = DIAGONAL
+        if problem.sums is not None or is_dense(problem):
+            self.level = OWN if problem.n_columns <= CHEAP else SHARED
         self.hessian = None  # the last one, as long as its preconditioner serves
         self.decrement = np.inf
         coef, intercept = self.engine.point()
