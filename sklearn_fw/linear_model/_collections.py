@@ -169,14 +169,13 @@ class Columns:
         self.few = facts.n_columns <= (SPARSE if self.is_sparse else DENSE)
         bend, total = rows.sum("columns", self.few), facts.total_weight
         self.means = bend.mean[0] if self.center else np.zeros(facts.n_columns)
-        squares = bend.squares[0]
-        self.matrix = squares if self.few else None
+        self.matrix = bend.squares[0] if self.few else None
         # About the means of dense columns, about zero of sparse ones.
         if self.few:
-            variances = np.diagonal(squares) / total
+            variances = np.diagonal(self.matrix) / total
             self.variances = variances + np.square(self.means) * self.is_sparse
         else:
-            variances = squares / total
+            variances = bend.squares[0] / total
             self.variances = np.maximum(variances - np.square(self.means) * (not self.is_sparse), 0)
 
     @property

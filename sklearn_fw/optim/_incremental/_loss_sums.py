@@ -65,7 +65,7 @@ class LossSums:
             gradient[-1] = slopes.sum(axis=0)
         return gradient
 
-    def _curvature(self, point, damping):
+    def curvature(self, point, damping):
         """`Curvature` of the losses plus ``damping`` times the largest that there can be."""
         if not same(self._bent[0], point) or self._bent[1] != damping:
             problem = self.problem
@@ -80,17 +80,13 @@ class LossSums:
     def bend(self, point, damping, level):
         """`Bend` of the curvatures of the outputs."""
         problem, n_columns = self.problem, self.problem.n_columns
-        h = self._curvature(point, damping).rows.reshape(problem.n_rows, -1)
+        h = self.curvature(point, damping).rows.reshape(problem.n_rows, -1)
         is_matrix = level != DIAGONAL and n_columns <= COLUMNS
         # Matrices of all outputs may take as much room as the rows.
         fits = h.shape[1] * n_columns**2 <= max(LARGE, problem.X.size)
         if is_matrix and not (fits and level == OWN):
             h = h.mean(axis=1, keepdims=True)
         return bend_of(problem, h, is_matrix)
-
-    def curvatures(self, point, damping):
-        """Second derivatives of the losses of one output by their scores."""
-        return self._curvature(point, damping).rows
 
     def columns(self, as_matrix=False):
         return bend_of(self.problem, self.problem.weights[:, None], as_matrix)
@@ -100,7 +96,7 @@ class LossSums:
 
         Two outputs, each followed by a column, or the last for the intercept, are the indices.
         """
-        problem, curvature = self.problem, self._curvature(point, damping)
+        problem, curvature = self.problem, self.curvature(point, damping)
         n_outputs, size = point.shape[1], len(columns) + 1
         total = np.empty((n_outputs, size, n_outputs, size))
         X = problem.X
@@ -113,7 +109,7 @@ class LossSums:
 
     def product(self, point, damping, move):
         """Second derivatives of the losses times ``move``."""
-        problem, curvature = self.problem, self._curvature(point, damping)
+        problem, curvature = self.problem, self.curvature(point, damping)
         if problem.n_outputs is None and sp.issparse(problem.X):
             X, product = problem.X, np.zeros_like(move)
             h, out = curvature.rows, product[:, 0]
@@ -121,10 +117,6 @@ class LossSums:
             product[-1] *= problem.fit_intercept
             return product
         return self._gradient(move, curvature.apply(problem.scores(*parted(move, problem))))
-
-    @property
-    def stiffness(self):
-        return self.problem.stiffness
 
 
 def same(a, b):

@@ -55,19 +55,19 @@ class Hessian:
     too much; for many columns the diagonal of each.
     """
 
-    def __init__(self, sums, point, ridge, damping, level):
-        self.sums, self.point, self.ridge = sums, point, ridge
+    def __init__(self, problem, sums, point, damping, level):
+        self.sums, self.point, self.ridge = sums, point, problem.penalty.l2
         bend = sums.bend(point, damping, level)
         one_output = point.shape[1] == 1
         # Where losses are straight their largest curvature keeps the steps short.
-        if one_output and damping < DAMPED[1] and bend.mass[0] <= STRAIGHT * sums.stiffness:
+        if one_output and damping < DAMPED[1] and bend.mass[0] <= STRAIGHT * problem.stiffness:
             damping = DAMPED[1]
             bend = sums.bend(point, damping, level)
         self.damping, self.mass, self.factors = damping, bend.mass, None
         self.mean = None if bend.mean is None else bend.mean.T
         squares, is_matrix = bend.squares, bend.squares.ndim == 3
         diagonals = np.einsum("kjj->kj", squares) if is_matrix else squares  # a view
-        diagonals += ridge
+        diagonals += self.ridge
         self.scale = (1.0 / np.sqrt(np.where(diagonals > 0.0, diagonals, 1.0))).T
         if is_matrix:
             squares *= self.scale.T[:, :, None]
@@ -160,7 +160,7 @@ class NewtonCGRun(SecondOrderRun):
 
     def step(self):
         hessian = self.hessian or Hessian(
-            self.sums, self.point, self.ridge, DAMPED[self.damping], self.level
+            self.problem, self.sums, self.point, DAMPED[self.damping], self.level
         )
         hessian.point = self.point
         move, n_products = self._direction(hessian)
@@ -170,8 +170,8 @@ class NewtonCGRun(SecondOrderRun):
         if n_products > (KEPT, self.problem.n_columns / CHEAPER, np.inf)[self.level]:
             self.level += 1
         self.hessian = hessian if serves and self.damping == 0 else None
-        self.damping += -1 if found and self.length > 0.1 else 1
-        self.damping = min(max(self.damping, 0), len(DAMPED) - 1)
+        damping = self.damping + (-1 if found and self.length > 0.1 else 1)
+        self.damping = min(max(damping, 0), len(DAMPED) - 1)
         self.n_updates += self.problem.active.size
         row = self._estimate(hessian)
         return self.certify() if self.may_stop(row) else self._row(row, certified=False)
@@ -466,7 +466,7 @@ class NewtonRun(SecondOrderRun):
         """Coordinate descent in the columns that are or become nonzero."""
         problem, (coef, total) = self.problem, (self.point[:-1, 0], self.gradient[:-1, 0])
         penalty, X, moved = problem.penalty, problem.by_columns, coef.copy()
-        h, mass = self.sums.curvatures(self.point, damping), self.gradient[-1, 0]
+        h, mass = self.sums.curvature(self.point, damping).rows, self.gradient[-1, 0]
         self.bend = h.sum()
         places = np.flatnonzero((coef != 0.0) | (np.abs(total) > NEARLY * penalty.l1))
         drift, found = sums.descend_columns(
