@@ -198,6 +198,28 @@ def test_links(seed, n_rows, n_columns, normalize, false, missed):
     assert max(values) <= loss.largest(truth)[0] * (1 + 1e-12)
 
 
+def test_costs_follow_the_names_of_a_data_frame():
+    pandas = pytest.importorskip("pandas")
+    costs = pandas.DataFrame(COSTS, index=list("abc"), columns=list("abc"))
+    turned = costs.loc[list("cab"), list("bca")]
+    expected = MatrixLoss(COSTS, classes=list("abc")).matrix(["a", "b", "c"])
+    for given in ({"costs": turned}, {"costs": turned, "classes": list("bac")}):
+        np.testing.assert_array_equal(MatrixLoss(**given).matrix(["a", "b", "c"]), expected)
+    X, y = np.eye(3), ["a", "b", "c"]
+    svm = StructuredSVM(task_loss=turned, C=1.0).fit(X, y)
+    np.testing.assert_array_equal(
+        svm.loss(X[[0, 0, 0]], y), expected[:, svm.predict(X[:1]) == y].T[0]
+    )
+    plain = MatrixLoss(pandas.DataFrame(COSTS), classes=list("abc"))
+    np.testing.assert_array_equal(plain.matrix(["a", "b", "c"]), expected)
+    for given in (
+        {"costs": turned.rename(index={"c": "d"})},
+        {"costs": costs, "classes": [0, 1, 2]},
+    ):
+        with pytest.raises(ValueError, match="same names for rows, for columns and in classes"):
+            MatrixLoss(**given).value("a", "b")
+
+
 # ---- metrics -------------------------------------------------------------------------------------
 
 

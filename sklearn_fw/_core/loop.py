@@ -44,6 +44,7 @@ class IterativeMethod(ABC):
 
     certificate = "dual_gap"  # name of the number that tol stops
     rounding = 0.0  # certificates below are rounding errors, which count as reached if tol > 0
+    is_stuck = False  # whether rounding errors leave no smaller certificate
 
     @abstractmethod
     def step(self):
@@ -121,6 +122,8 @@ def drive(
             status = Status.CONVERGED
         elif stop:
             status = Status.STOPPED
+        elif getattr(method, "is_stuck", False):
+            status = Status.ROUNDING
         elif n_iter >= max_iter:
             status = Status.MAX_ITER
         elif budget.is_spent:

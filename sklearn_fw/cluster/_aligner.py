@@ -45,8 +45,9 @@ class SequenceAligner(Estimator):
         Slots of the template, at least those of the longest sequence. "auto" is 120, or the
         number of tokens if that is more.
     cost_matrix : array-like of shape (n_vocabulary, n_vocabulary) or None, default=None
-        Symmetric cost of each pair of tokens in one slot, in the order of ``vocabulary``. None
-        takes ``match_cost`` for equal ones and ``mismatch_cost`` for others.
+        Symmetric cost of each pair of tokens in one slot, in the order of ``vocabulary`` or as
+        a data frame names them. None takes ``match_cost`` for equal ones and ``mismatch_cost`` for
+        others.
     vocabulary : list or None, default=None
         The tokens that count; None takes the most frequent.
     match_cost, mismatch_cost : float, default=-1.0 and 100.0
@@ -194,7 +195,10 @@ class SequenceAligner(Estimator):
             costs = np.full((V, V), float(self.mismatch_cost))
             np.fill_diagonal(costs, float(self.match_cost))
             return costs
-        costs = check.shaped(self.cost_matrix, "cost_matrix", V, V)
+        costs = self.cost_matrix
+        if hasattr(costs, "loc") and set(costs.columns) == set(self.vocabulary_):
+            costs = costs.loc[self.vocabulary_, self.vocabulary_]
+        costs = check.shaped(costs, "cost_matrix", V, V)
         if np.any(costs != costs.T):
             raise ValueError("cost_matrix must be symmetric")
         return costs.copy()

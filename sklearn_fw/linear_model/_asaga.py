@@ -139,7 +139,7 @@ class AsagaModel(PathModel):
         """By which factor runs missed ``tol``, and what to do."""
         missed = []
         for run, outcome in solved:
-            if outcome.status in (Status.MAX_ITER, Status.TIME_LIMIT) and self.tol > 0:
+            if not outcome.converged and outcome.status is not Status.STOPPED and self.tol > 0:
                 _, value, limit = run.shortfall
                 excess = value / max(limit, np.finfo(float).tiny)
                 missed.append((excess, incremental.convergence_advice(run, outcome)))

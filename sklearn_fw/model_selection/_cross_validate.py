@@ -198,8 +198,7 @@ def _parallel(n_jobs, task, folds, *args):
 def _on_grid(folds, n_jobs, n_values, options):
     """One path on all data, whose grid is that of all folds."""
     estimator, X, y, weight, *_ = folds[0]
-    is_given = options.keys() & {"Cs", "alphas"}
-    if not is_given and accepts(estimator._regularization_path, "n_values"):
+    if accepts(estimator._regularization_path, "n_values"):
         options = {"n_values": n_values} | options
     with time_budget(budget_now().share(1.0 / (len(folds) + 1))):
         path = regularization_path(estimator, X, y, sample_weight=weight, **options)
@@ -363,9 +362,9 @@ class RegularizationPathCV(Estimator):
             The fitted estimator.
         """
         found = cross_validate_path(
-            self._inner(), X, y, sample_weight=sample_weight, groups=groups,
-            n_values=self.n_values, cv=self.cv, scoring=self.scoring, n_jobs=self.n_jobs,
-            time_limit=self.time_limit, **self._options(),
+            self._inner(), X, y, sample_weight=sample_weight, groups=groups, cv=self.cv,
+            scoring=self.scoring, n_jobs=self.n_jobs, time_limit=self.time_limit,
+            **({"n_values": self.n_values} | self._options()),
         )  # fmt: skip
         self.best_value_, self.best_estimator_ = found.best_value, found.best_estimator
         self.values_, self.scores_ = found.param_values, found.scores

@@ -296,12 +296,17 @@ def regularization_path(estimator, X, y, *, sample_weight=None, time_limit=None,
     [0, 2, 4, 4, 5]
     """
     check_has_path(estimator)
+    make = estimator._regularization_path
+    if unknown := [name for name in options if not accepts(make, name)]:
+        kind, known = type(estimator).__name__, inspect.signature(make).parameters.values()
+        known = ", ".join(p.name for p in known if p.kind is p.KEYWORD_ONLY)
+        raise TypeError(f"the path of {kind} has no option {unknown[0]!r}, only {known}")
     if time_limit is None:
         time_limit = getattr(estimator, "time_limit", None)
     with time_budget(time_limit):
         if isinstance(estimator, Estimator):
             check_parameters(estimator)
-        return estimator._regularization_path(X, y, sample_weight=sample_weight, **options)
+        return make(X, y, sample_weight=sample_weight, **options)
 
 
 def check_has_path(estimator):

@@ -111,8 +111,9 @@ class MatrixLoss(_SumOverNodes):
         Cost of each predicted class (column) for each true class (row); finite and not negative,
         with a zero diagonal. Where nodes are of several kinds, one matrix for each kind.
     classes : array-like of shape (n_classes,) or list of such, default=None
-        Labels of rows and columns. None takes the classes of the model, in their order, and
-        outside of models labels that are the numbers of rows.
+        Labels of rows and columns. None takes the names that a data frame gives them, else the
+        classes of the model, in their order, and outside of models labels that are the numbers of
+        rows. Names of a data frame and classes must agree, in any order.
     normalize : bool, default=False
         Divide by the number of labels of a sample.
 
@@ -137,17 +138,29 @@ class MatrixLoss(_SumOverNodes):
                 classes = check.items(self.classes, "classes", "classes of each kind of node")
         if len(costs) != len(classes):
             raise ValueError(f"classes must hold {len(costs)} lists of labels, got {len(classes)}")
-        classes = [None if labels is None else _distinct(labels) for labels in classes]
-        costs = [check.array(c, "costs of the task_loss", finite=None) for c in costs]
-        for cost, labels in zip(costs, classes):
-            n = len(cost) if cost.ndim else 0
-            _check_square(cost, n if labels is None else len(labels))
-            if not np.all(cost >= 0) or np.any(np.diag(cost)) or not np.all(np.isfinite(cost)):
+        return zip(*map(self._checked, costs, classes))
+
+    def _checked(self, cost, labels):
+        """A matrix, and the labels of its rows or None."""
+        labels = None if labels is None else _distinct(labels)
+        names = list(getattr(cost, "columns", ())) if hasattr(cost, "loc") else []  # of pandas
+        if names != list(range(len(names))):
+            labels = names if labels is None else labels
+            if not set(labels) == set(names) == set(cost.index):
                 raise ValueError(
-                    "costs of the task_loss must be finite and nonnegative with a zero diagonal"
+                    f"costs of the task_loss must have the same names for rows, for columns and in "
+                    f"classes: {list(cost.index)}, {names}, {labels}"
                 )
-            check.magnitude(cost, "costs of the task_loss")
-        return costs, classes
+            cost = cost.loc[labels, labels]
+        cost = check.array(cost, "costs of the task_loss", finite=None)
+        n = len(cost) if cost.ndim else 0
+        _check_square(cost, n if labels is None else len(labels))
+        if not np.all(cost >= 0) or np.any(np.diag(cost)) or not np.all(np.isfinite(cost)):
+            raise ValueError(
+                "costs of the task_loss must be finite and nonnegative with a zero diagonal"
+            )
+        check.magnitude(cost, "costs of the task_loss")
+        return cost, labels
 
     def _read(self, y_true, y_pred):
         costs, classes = self._matrices()

@@ -53,7 +53,7 @@ def resolve_task_loss(task_loss, names=tuple(MAKERS)):
             return MAKERS[task_loss]()
     elif callable(task_loss) and not isinstance(task_loss, type):
         return FunctionLoss(task_loss)
-    elif isinstance(task_loss, list | tuple | np.ndarray):
+    elif isinstance(task_loss, list | tuple | np.ndarray) or hasattr(task_loss, "columns"):
         return MatrixLoss(task_loss)
     known = ", ".join(map(repr, names))
     raise ValueError(
