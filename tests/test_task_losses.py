@@ -203,8 +203,8 @@ def test_costs_follow_the_names_of_a_data_frame():
     costs = pandas.DataFrame(COSTS, index=list("abc"), columns=list("abc"))
     turned = costs.loc[list("cab"), list("bca")]
     expected = MatrixLoss(COSTS, classes=list("abc")).matrix(["a", "b", "c"])
-    for given in ({"costs": turned}, {"costs": turned, "classes": list("bac")}):
-        np.testing.assert_array_equal(MatrixLoss(**given).matrix(["a", "b", "c"]), expected)
+    for how in ({"costs": turned}, {"costs": turned, "classes": list("bac")}):
+        np.testing.assert_array_equal(MatrixLoss(**how).matrix(["a", "b", "c"]), expected)
     X, y = np.eye(3), ["a", "b", "c"]
     svm = StructuredSVM(task_loss=turned, C=1.0).fit(X, y)
     np.testing.assert_array_equal(
@@ -212,12 +212,12 @@ def test_costs_follow_the_names_of_a_data_frame():
     )
     plain = MatrixLoss(pandas.DataFrame(COSTS), classes=list("abc"))
     np.testing.assert_array_equal(plain.matrix(["a", "b", "c"]), expected)
-    for given in (
+    for how in (
         {"costs": turned.rename(index={"c": "d"})},
         {"costs": costs, "classes": [0, 1, 2]},
     ):
         with pytest.raises(ValueError, match="same names for rows, for columns and in classes"):
-            MatrixLoss(**given).value("a", "b")
+            MatrixLoss(**how).value("a", "b")
 
 
 # ---- metrics -------------------------------------------------------------------------------------
