@@ -313,3 +313,10 @@ def test_estimators_name_the_file(tmp_path):
     path.write_text("MARKOV\n2\n2 x")
     with pytest.raises(ValueError, match=re.escape(f"{path}, line 3: ")):
         TRWMarginals().fit(path)
+
+
+@pytest.mark.parametrize("data", [PairwiseMRF([[0.0, 1.0]]), {0: 1}])
+def test_kinds_are_of_solutions(data, tmp_path):
+    with pytest.raises(ValueError, match="kind='MAP' is for solutions: leave 'auto' for a random"):
+        save_uai(data, tmp_path / "a", kind="MAP")
+    assert not list(tmp_path.iterdir())
