@@ -27,7 +27,7 @@ AUTO_SHARE = 1.0 / 3.0
 TINY = 1e-200
 # Share of the mean loss of zero scores below which a certificate is rounding.
 ROUNDING = 1e-16
-# Share of the objective at zero below which a gap that rests for so many rows does so by rounding.
+# Share of the objective at zero below which a gap is held by rounding, and rows that show it.
 NOISE, RESTING = 1e-11, 100
 
 
