@@ -176,9 +176,10 @@ class StructuredSVM(StructuredPredictor, CallbackSupportMixin, Estimator):
     sizes that differ by a factor above 30, on average and at most, or of over 2 % of the columns:
     it divides each by its standard deviation or, if most of its entries are zero, by the root mean
     square of the others. Means that make the norm of nodes over 3 times as large are taken off.
-    With tables of pairs of states, it also divides by the power of two that brings the root mean
-    square norm of a node near to 2, unless it is from 0.8 to 5; ``edge_feature_scale="auto"`` does
-    the same for edges, so that tables and features are both learned.
+    It also divides by the power of two that brings the root mean square norm of a node near to 2,
+    unless it is from 0.8 to 5 with tables of pairs of states, or from 0.8 to 64 with an intercept
+    alone; ``edge_feature_scale="auto"`` does the same for edges with tables. So tables, intercepts
+    and features are all learned.
 
     `fit` takes collections of Dask, too: arrays, data frames, bags, lists of delayed blocks, whose
     samples stay with the workers. "auto" is then "one_slack" or, for smooth losses,
