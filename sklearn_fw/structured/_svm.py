@@ -163,7 +163,7 @@ class StructuredSVM(StructuredPredictor, CallbackSupportMixin, Estimator):
     Notes
     -----
     ``C="auto"`` tries 0.5, 2, 8, 32 and 128 times ``largest loss / squared norm of the features``,
-    both means over samples, on a hold-out set. It takes the value nearest to 2 within half a
+    both means over samples, over the mean weight, on a hold-out set. It takes the value nearest to 2 within half a
     standard error of the best mean loss; larger values are left out once two are worse, or where
     few passes leave a wide gap. Factors for black boxes are four times as large. Fewer than 20
     samples with 1,000 nodes are cut into about 20 connected pieces. Nothing is held out if that
@@ -386,10 +386,12 @@ class StructuredSVM(StructuredPredictor, CallbackSupportMixin, Estimator):
         if check.is_auto(self.solver):
             self.solver_ = suitable_solver(blocks)
         self.solver_ = with_bounds_of(self.solver_, self.model_)
-        if check.is_auto(self.C):
-            self.C_, self.temperature_ = self._choose_C(blocks, X, y, weight)
-        else:
+        if not check.is_auto(self.C):
             self.C_, self.temperature_ = check.positive(self.C, "C"), 1.0
+        elif self._kept is None:  # else those of the fit to go on from
+            mean = total / len(weight)  # in the unit of which a natural C is
+            C, self.temperature_ = self._choose_C(blocks, X, y, weight / mean)
+            self.C_ = C / mean
         self.lam_ = 1.0 / (self.C_ * total)
         return blocks, self.lam_
 
@@ -419,8 +421,6 @@ class StructuredSVM(StructuredPredictor, CallbackSupportMixin, Estimator):
         return check.integer(self.max_iter, "max_iter", 1)
 
     def _choose_C(self, blocks, X, y, weight):
-        if self._kept is not None:
-            return self.C_, self.temperature_  # those of the fit to go on from
         if getattr(self.solver_, "perceptron", False) or has_radius(self.solver_):
             return cautious_C(blocks), 1.0
         blocks = blocks.quick() if check.is_auto(self.oracle) else blocks
