@@ -32,6 +32,8 @@ from ._surrogates import check_trains, resolve_surrogate
 
 block_rules = lazy("structured.block_rules")
 
+COPIES = 100.0  # that a weight may stand for; what is larger has another unit
+
 
 class StructuredSVM(StructuredPredictor, CallbackSupportMixin, Estimator):
     """Support vector machine for structured outputs, with a certified duality gap.
@@ -163,7 +165,8 @@ class StructuredSVM(StructuredPredictor, CallbackSupportMixin, Estimator):
     Notes
     -----
     ``C="auto"`` tries 0.5, 2, 8, 32 and 128 times ``largest loss / squared norm of the features``,
-    both means over samples, over the mean weight, on a hold-out set. It takes the value nearest to 2 within half a
+    both means over samples, on a hold-out set; weights with a mean below 1 are divided by it, those
+    with one above 100 by a hundredth of it. It takes the value nearest to 2 within half a
     standard error of the best mean loss; larger values are left out once two are worse, or where
     few passes leave a wide gap. Factors for black boxes are four times as large. Fewer than 20
     samples with 1,000 nodes are cut into about 20 connected pieces. Nothing is held out if that
@@ -389,9 +392,10 @@ class StructuredSVM(StructuredPredictor, CallbackSupportMixin, Estimator):
         if not check.is_auto(self.C):
             self.C_, self.temperature_ = check.positive(self.C, "C"), 1.0
         elif self._kept is None:  # else those of the fit to go on from
-            mean = total / len(weight)  # in the unit of which a natural C is
-            C, self.temperature_ = self._choose_C(blocks, X, y, weight / mean)
-            self.C_ = C / mean
+            mean = total / len(weight)
+            unit = mean / np.clip(mean, 1.0, COPIES)  # from one up weights are counts
+            C, self.temperature_ = self._choose_C(blocks, X, y, weight / unit)
+            self.C_ = C / unit
         self.lam_ = 1.0 / (self.C_ * total)
         return blocks, self.lam_
 

@@ -198,7 +198,9 @@ def test_automatic_C_in_any_unit_of_weights(kind, rng):
     weight = rng.integers(1, 4, size=len(y)).astype(float)
     weight *= len(y) / weight.sum()
     known = kind(random_state=0).fit(X, y, sample_weight=weight)
-    for unit in (2.0**-40, 2.0**20):
+    for unit in (2.0**-40, 0.5):
         svm = kind(random_state=0).fit(X, y, sample_weight=unit * weight)
         assert svm.C_ * unit == pytest.approx(known.C_)
         np.testing.assert_allclose(svm.coef_, known.coef_, rtol=1e-6, atol=1e-9)
+    large = [kind(random_state=0).fit(X, y, sample_weight=s * weight).lam_ for s in (100.0, 1e9)]
+    assert large[0] == pytest.approx(large[1])
