@@ -120,10 +120,8 @@ def drive(
         stop = end() if end is not None else False
         if row is not None and is_reached(row):
             status = Status.CONVERGED
-        elif stop:
-            status = Status.STOPPED
-        elif getattr(method, "is_stuck", False):
-            status = Status.ROUNDING
+        elif stop or getattr(method, "is_stuck", False):
+            status = Status.STOPPED if stop else Status.ROUNDING
         elif n_iter >= max_iter:
             status = Status.MAX_ITER
         elif budget.is_spent:

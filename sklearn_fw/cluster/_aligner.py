@@ -160,10 +160,8 @@ class SequenceAligner(Estimator):
         kept, codes = zip(*map(self._coded, sequences))
         for n, own in enumerate(codes):
             if not len(own):
-                raise ValueError(
-                    f"sequence {n} holds no token of the vocabulary: leave it out, or raise "
-                    "max_vocabulary"
-                )
+                remedy = "leave it out, or raise max_vocabulary"
+                raise ValueError(f"sequence {n} holds no token of the vocabulary: {remedy}")
         lengths = list(map(len, codes))
         starts, self.n_slots_ = starts_of(lengths), self._find_n_slots(lengths)
         domain = OrderedPlacements([(n, self.n_slots_) for n in lengths])
@@ -190,14 +188,13 @@ class SequenceAligner(Estimator):
         return [token for token, _ in counts.most_common(self.max_vocabulary)]
 
     def _costs(self):
-        V = len(self.vocabulary_)
-        if self.cost_matrix is None:
+        tokens, V, costs = self.vocabulary_, len(self.vocabulary_), self.cost_matrix
+        if costs is None:
             costs = np.full((V, V), float(self.mismatch_cost))
             np.fill_diagonal(costs, float(self.match_cost))
             return costs
-        costs = self.cost_matrix
-        if hasattr(costs, "loc") and set(costs.columns) == set(self.vocabulary_):
-            costs = costs.loc[self.vocabulary_, self.vocabulary_]
+        if hasattr(costs, "loc") and set(costs.columns) == set(tokens):
+            costs = costs.loc[tokens, tokens]
         costs = check.shaped(costs, "cost_matrix", V, V)
         if np.any(costs != costs.T):
             raise ValueError("cost_matrix must be symmetric")

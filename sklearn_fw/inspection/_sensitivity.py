@@ -137,9 +137,7 @@ def loss_sensitivity(
     norms = np.array([np.linalg.norm(by_row, ord=norm, axis=2) for by_row in found])
     bad = ~np.isfinite(norms)
     if bad.any():
-        raise ValueError(
-            f"{bad.sum()} of {bad.size} sensitivities are not finite: lower learning_rate"
-        )
+        raise ValueError(f"{bad.sum()} of {bad.size} values are not finite: lower learning_rate")
     mean = norms.mean(axis=0)
     if by_class:
         matrix = np.column_stack([mean[:, run.y == k].mean(axis=1) for k in codes])

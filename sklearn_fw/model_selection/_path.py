@@ -160,10 +160,8 @@ class RegularizationPath(ABC):
         """Score of one value by a scorer, maybe of the user."""
         estimator = self.estimator_at(value)
         if not hasattr(estimator, "predict"):
-            raise TypeError(
-                f"estimator_at of {type(self).__name__} must return an estimator, got "
-                f"{type(estimator).__name__}"
-            )
+            kind, found = type(self).__name__, type(estimator).__name__
+            raise TypeError(f"estimator_at of {kind} must return an estimator, got {found}")
         try:
             score = score_with(scorer, estimator, X, y, weight)
         except TypeError as error:

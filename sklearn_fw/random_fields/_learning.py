@@ -97,10 +97,8 @@ def numbered(edges, X):
     try:
         return np.array([[number[a], number[b]] for a, b in edges])
     except (KeyError, TypeError, ValueError) as error:
-        raise ValueError(
-            f"edges must join columns of X by numbers, or by the names of a data frame, here "
-            f"{list(number)}: {error}"
-        ) from None
+        known = f"numbers or names of columns, here {list(number)}"
+        raise ValueError(f"edges must be pairs of {known}: {error}") from None
 
 
 def _given_states(n_states, name="n_states"):
@@ -297,12 +295,10 @@ class _Expectation(IterativeMethod):
             beliefs, joint, logs = forest.marginals(self.rows[batch], w)
             node_sum += np.tensordot(w, beliefs, axes=1)
             edge_sum, value = edge_sum + joint, value + float(w @ logs)
-        sizes = counts.n_states.tolist()
-        self.node = [smoothed(c[:k], counts.pseudocount) for c, k in zip(node_sum, sizes)]
-        self.edge = [
-            smoothed(edge_sum[e, : sizes[a], : sizes[b]], counts.pseudocount)
-            for e, (a, b) in enumerate(counts.pairs.tolist())
-        ]
+        sizes, p = counts.n_states.tolist(), counts.pseudocount
+        self.node = [smoothed(c[:k], p) for c, k in zip(node_sum, sizes)]
+        pairs = zip(edge_sum, counts.pairs.tolist())
+        self.edge = [smoothed(c[: sizes[a], : sizes[b]], p) for c, (a, b) in pairs]
         total, before, self.likelihood = self.row_weight.sum(), self.likelihood, value
         # The first tables, of different rows, need not agree: only then log Z is not zero.
         _, _, (log_partition,) = forest.marginals(np.full((1, mrf.n_variables), -1))
@@ -373,9 +369,7 @@ def _numbers_of_states(states, n_states):
     if n_states is None:
         return seen
     if n_states.shape not in ((), seen.shape):
-        raise ValueError(
-            f"n_states must be one integer per column of X, {len(seen)} of them, got {n_states!r}"
-        )
+        raise ValueError(f"n_states must be one integer per column of X, got {n_states!r}")
     if n_states.max() > MOST_STATES:
         raise ValueError(f"n_states must be at most {MOST_STATES}, got {n_states.max()}")
     n_states = np.broadcast_to(n_states, seen.shape).astype(np.int64)

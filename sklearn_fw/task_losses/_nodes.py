@@ -147,27 +147,19 @@ class MatrixLoss(_SumOverNodes):
         if names != list(range(len(names))):
             labels = names if labels is None else labels
             if not set(labels) == set(names) == set(cost.index):
-                raise ValueError(
-                    f"costs of the task_loss must have the same names for rows, for columns and in "
-                    f"classes: {list(cost.index)}, {names}, {labels}"
-                )
+                found = f"{list(cost.index)}, {names}, {labels}"
+                raise ValueError(f"rows, columns and classes of costs must agree, got {found}")
             cost = cost.loc[labels, labels]
-        cost = check.array(cost, "costs of the task_loss", finite=None)
-        n = len(cost) if cost.ndim else 0
-        _check_square(cost, n if labels is None else len(labels))
-        if not np.all(cost >= 0) or np.any(np.diag(cost)) or not np.all(np.isfinite(cost)):
-            raise ValueError(
-                "costs of the task_loss must be finite and nonnegative with a zero diagonal"
-            )
-        check.magnitude(cost, "costs of the task_loss")
+        cost = check.numbers(cost, "costs of the task_loss")
+        _check_square(cost, len(np.atleast_1d(cost) if labels is None else labels))
+        if np.any(cost < 0) or np.any(np.diag(cost)):
+            raise ValueError("costs of the task_loss must be from 0, and 0 on the diagonal")
         return cost, labels
 
     def _read(self, y_true, y_pred):
         costs, classes = self._matrices()
         if len(costs) > 1:
-            raise ValueError(
-                "costs of several kinds of nodes need a model, which knows the kind of each label"
-            )
+            raise ValueError("costs of several kinds of nodes need a model, which knows the kinds")
         labels = list(range(len(costs[0]))) if classes[0] is None else classes[0]
         return read_labels(y_true, y_pred, labels, type(self).__name__)
 
@@ -175,7 +167,7 @@ class MatrixLoss(_SumOverNodes):
         costs, classes = self._matrices()
         if len(costs) != len(truth.classes):
             raise ValueError(
-                f"costs must hold a matrix per kind of node, {len(truth.classes)}, got {len(costs)}"
+                f"costs must hold {len(truth.classes)} matrices, one per kind, got {len(costs)}"
             )
         return [_in_order(c, own, labels) for c, own, labels in zip(costs, classes, truth.classes)]
 
@@ -340,11 +332,9 @@ def check_class_weight(class_weight):
     return {label: check.moderate(class_weight[label], name) for label, name in named}
 
 
-def _check_square(cost, n_classes):
-    if cost.shape != (n_classes, n_classes):
-        raise ValueError(
-            f"costs of the task_loss must have shape {(n_classes, n_classes)}, got {cost.shape}"
-        )
+def _check_square(cost, n):
+    if cost.shape != (n, n):
+        raise ValueError(f"costs of the task_loss must have shape {(n, n)}, got {cost.shape}")
 
 
 def _in_order(cost, own, labels):

@@ -286,7 +286,7 @@ def test_tables_that_no_memory_holds(tmp_path):
     path = tmp_path / "a.uai"
     for n, n_states in ((1, "1000000000000"), (2, "100000000 100000000")):
         path.write_text(f"MARKOV\n{n}\n{n_states}\n0\n")
-        with pytest.raises(ValueError, match=r"line 3: the variables have [0-9]* states in all, "):
+        with pytest.raises(ValueError, match=r"line 3: [0-9]* states in all, "):
             load_uai(path)
     path.write_text("MARKOV 1  1000000  0")  # free variables may have many
     assert load_uai(path).n_states.tolist() == [1_000_000]
