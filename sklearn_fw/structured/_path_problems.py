@@ -211,10 +211,8 @@ class _Trusting:
     def breakpoint(self):
         """The iterate, with what the known gaps say about its hinge loss."""
         blocks = self.blocks
-        hinge = self.known + blocks.weight @ blocks.currents()
-        return Breakpoint(
-            blocks.lam, blocks.w.copy(), float(hinge), self.known, float(blocks.loss.sum())
-        )
+        hinge = float(self.known + blocks.weight @ blocks.currents())
+        return Breakpoint(blocks.lam, blocks.w.copy(), hinge, self.known, float(blocks.loss.sum()))
 
 
 class RidgePiece:

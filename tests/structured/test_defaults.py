@@ -437,6 +437,8 @@ def test_rows_of_any_size_beside_an_intercept(kind):
         svm = kind(random_state=0).fit(unit * X[::2], y[::2])
         assert np.all(np.log2(svm.feature_scale_) % 1.0 == 0.0)
         assert svm.score(unit * X[1::2], y[1::2]) > 0.92
+    with pytest.warns(UserWarning, match="norm of 8e-08 at each node.*features will hardly be"):
+        kind(C=1.0, random_state=0).fit(1e-8 * X, y)
     model = MulticlassModel(fit_intercept=False)  # all weights shrink alike
     assert kind(model, random_state=0).fit(1e-8 * X, y).feature_scale_ == 1.0
 

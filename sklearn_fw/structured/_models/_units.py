@@ -153,10 +153,12 @@ def _power_of_two(size, most=NEAR):
 
 
 def warn_of_scale(model, X):
-    """Warn where features as they come are far from `SIZE`."""
-    sizes = size_of_rows(model._stack(X).matrix), model._size_of_edge_features(X)
+    """Warn where features as they come are far from `SIZE`, or below it beside constants alone."""
+    rows = model._stack(X)
+    sizes = size_of_rows(rows.matrix), model._size_of_edge_features(X)
     for place, size in zip(("node", "edge"), sizes):
-        if not SIZE / FAR_OFF <= _size(model, size) <= SIZE * FAR_OFF:
+        is_small = size < SIZE and model._has_constant(rows)
+        if not SIZE / FAR_OFF <= _size(model, size, is_small) <= SIZE * FAR_OFF:
             unlearned = "tables and constants" if size > SIZE else "features"
             warn(
                 f"features in X have a norm of {size:.2g} at each {place}, compared with one "
