@@ -156,7 +156,7 @@ class LatentStructuredSVM(StructuredSVM):
         if not has_parts(model):
             name = type(model).__name__
             raise TypeError(
-                f"hidden states need a model of nodes and edges, not {name}: see StructuredSVM"
+                f"hidden states need a model of nodes and edges, not {name}: take StructuredSVM"
             )
         return HiddenStates(model, self.n_states_per_label, self.missing_label)
 

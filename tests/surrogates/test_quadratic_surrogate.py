@@ -391,7 +391,7 @@ def test_weights_are_copies(digits, rng):
     [
         ({"task_loss": [[0, -1, 1], [1, 0, 1], [1, 1, 0]]}, "costs of the task_loss must be fini"),
         ({"task_loss": np.zeros((3, 3))}, "costs must not be zero"),
-        ({"task_loss": np.eye(3)}, "zero diagonal"),
+        ({"task_loss": np.eye(3)}, "0 on the diagonal"),
         ({"task_loss": 1 - np.eye(4)}, "costs of the task_loss must have shape"),
         ({"task_loss": "hinge"}, "task_loss must be one of"),
         ({"score_space": np.ones((2, 2))}, r"score_space must have shape \(3, r\)"),
