@@ -153,7 +153,7 @@ class MatrixLoss(_SumOverNodes):
         cost = check.numbers(cost, "costs of the task_loss")
         _check_square(cost, len(np.atleast_1d(cost) if labels is None else labels))
         if np.any(cost < 0) or np.any(np.diag(cost)):
-            raise ValueError("costs of the task_loss must be from 0, and 0 on the diagonal")
+            raise ValueError("costs of the task_loss must not be negative, and 0 on the diagonal")
         return cost, labels
 
     def _read(self, y_true, y_pred):
