@@ -389,7 +389,7 @@ def test_weights_are_copies(digits, rng):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"task_loss": [[0, -1, 1], [1, 0, 1], [1, 1, 0]]}, "costs of the task_loss must not be neg"),
+        ({"task_loss": [[0, -1, 1], [1, 0, 1], [1, 1, 0]]}, "costs of the task_loss must not be"),
         ({"task_loss": np.zeros((3, 3))}, "costs must not be zero"),
         ({"task_loss": np.eye(3)}, "0 on the diagonal"),
         ({"task_loss": 1 - np.eye(4)}, "costs of the task_loss must have shape"),
