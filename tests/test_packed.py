@@ -182,7 +182,7 @@ VALUES = np.zeros((4, 2))
         ((VALUES, [0, 4], [1]), IndexError, "index must name blocks 0 to 0 .* got .1."),
         ((VALUES, [0, 4], [True]), TypeError, "index must hold integers"),
         (([[0.0]], [0, 1]), TypeError, "use Packed.from_list"),
-        ((sp.csc_array(VALUES), [0, 4]), TypeError, "got csc: call values.tocsr"),
+        ((sp.csc_array(VALUES), [0, 4]), TypeError, "got csc: use values.tocsr"),
         ((np.array(1.0), [0, 1]), ValueError, "at least one dimension"),
     ],
 )

@@ -158,7 +158,7 @@ def test_kinds_of_nodes(rng):
     np.testing.assert_array_equal(found.losses(truth, states), [7 + 2 + 1, 4])
     weighted = HammingLoss(normalize=False, class_weight={1: 5.0, "c": 2.0}).node_costs(truth)
     np.testing.assert_array_equal(weighted.losses(truth, states), [5 + 2 + 1, 1])
-    with pytest.raises(ValueError, match="a matrix per kind of node, 2, got 1"):
+    with pytest.raises(ValueError, match="costs must hold 2 matrices, one per kind, got 1"):
         MatrixLoss(costs).node_costs(truth)
     with pytest.raises(ValueError, match="needs nodes of one kind"):
         OverlapLoss().node_costs(truth)
@@ -196,6 +196,25 @@ def test_links(seed, n_rows, n_columns, normalize, false, missed):
         np.testing.assert_allclose(np.sum(pairs * made) + constant, value, rtol=1e-9, atol=1e-12)
         values.append(value)
     assert max(values) <= loss.largest(truth)[0] * (1 + 1e-12)
+
+
+def test_costs_follow_the_names_of_a_data_frame():
+    pandas = pytest.importorskip("pandas")
+    costs = pandas.DataFrame(COSTS, index=list("abc"), columns=list("abc"))
+    turned = costs.loc[list("cab"), list("bca")]
+    expected = MatrixLoss(COSTS, classes=list("abc")).matrix(["a", "b", "c"])
+    for how in ({"costs": turned}, {"costs": turned, "classes": list("bac")}):
+        np.testing.assert_array_equal(MatrixLoss(**how).matrix(["a", "b", "c"]), expected)
+    X, y = np.eye(3), ["a", "b", "c"]
+    svm = StructuredSVM(task_loss=turned, C=1.0).fit(X, y)
+    np.testing.assert_array_equal(
+        svm.loss(X[[0, 0, 0]], y), expected[:, svm.predict(X[:1]) == y].T[0]
+    )
+    plain = MatrixLoss(pandas.DataFrame(COSTS), classes=list("abc"))
+    np.testing.assert_array_equal(plain.matrix(["a", "b", "c"]), expected)
+    for how in ({"costs": turned.rename(index={"c": "d"})}, {"costs": costs, "classes": [0, 1, 2]}):
+        with pytest.raises(ValueError, match="rows, columns and classes of costs must agree, got"):
+            MatrixLoss(**how).value("a", "b")
 
 
 # ---- metrics -------------------------------------------------------------------------------------
@@ -270,7 +289,7 @@ def test_what_values_of_users_are_is_checked(value, error, message):
             lambda: MatrixLoss([[0, 1]]).value(0, 1),
             r"costs of the task_loss must have shape \(1, 1",
         ),
-        (lambda: MatrixLoss([[0, 1], [1, 1]]).value(0, 1), "nonnegative with a zero diagonal"),
+        (lambda: MatrixLoss([[0, 1], [1, 1]]).value(0, 1), "negative, and 0 on the diagonal"),
         (
             lambda: MatrixLoss(COSTS).value(0, 3),
             "label 3 in y_pred, which MatrixLoss does not know",

@@ -34,9 +34,7 @@ def list_of_blocks(X, name):
     if isinstance(X, list | tuple):
         return list(X)
     if not hasattr(X, "to_delayed"):
-        raise TypeError(
-            f"{name} must be a Dask array, data frame or bag, or a list of delayed blocks"
-        )
+        raise TypeError(f"{name} must be a Dask array, data frame, bag or list of delayed blocks")
     delayed = X.to_delayed()
     if getattr(delayed, "ndim", 1) == 2 and delayed.shape[1] > 1:
         raise ValueError(f"{name} must have one block of columns: {name}.rechunk({{1: -1}})")

@@ -44,6 +44,7 @@ class IterativeMethod(ABC):
 
     certificate = "dual_gap"  # name of the number that tol stops
     rounding = 0.0  # certificates below are rounding errors, which count as reached if tol > 0
+    is_stuck = False  # whether rounding errors leave no smaller certificate
 
     @abstractmethod
     def step(self):
@@ -119,8 +120,8 @@ def drive(
         stop = end() if end is not None else False
         if row is not None and is_reached(row):
             status = Status.CONVERGED
-        elif stop:
-            status = Status.STOPPED
+        elif stop or getattr(method, "is_stuck", False):
+            status = Status.STOPPED if stop else Status.ROUNDING
         elif n_iter >= max_iter:
             status = Status.MAX_ITER
         elif budget.is_spent:

@@ -170,9 +170,7 @@ class Packed:
 def _check_values(values):
     if sp.issparse(values):
         if values.format != "csr":
-            raise TypeError(
-                f"values must be dense or CSR, got {values.format}: call values.tocsr()"
-            )
+            raise TypeError(f"values must be dense or CSR, got {values.format}: use values.tocsr()")
         return check.sparse(values, "values")
     if not isinstance(values, np.ndarray):
         raise TypeError(

@@ -16,6 +16,7 @@ class Status(Enum):
     MAX_ITER = "increase max_iter, loosen tol or scale the features"
     TIME_LIMIT = "increase time_limit, loosen tol or scale the features"
     STOPPED = "a callback asked to stop"
+    ROUNDING = "rounding errors leave no more: loosen tol"
     FINISHED = "the method ran its passes; it has no certificate to stop on"
 
 

@@ -45,8 +45,9 @@ class SequenceAligner(Estimator):
         Slots of the template, at least those of the longest sequence. "auto" is 120, or the
         number of tokens if that is more.
     cost_matrix : array-like of shape (n_vocabulary, n_vocabulary) or None, default=None
-        Symmetric cost of each pair of tokens in one slot, in the order of ``vocabulary``. None
-        takes ``match_cost`` for equal ones and ``mismatch_cost`` for others.
+        Symmetric cost of each pair of tokens in one slot, in the order of ``vocabulary`` or as
+        a data frame names them. None takes ``match_cost`` for equal ones and ``mismatch_cost`` for
+        others.
     vocabulary : list or None, default=None
         The tokens that count; None takes the most frequent.
     match_cost, mismatch_cost : float, default=-1.0 and 100.0
@@ -159,10 +160,8 @@ class SequenceAligner(Estimator):
         kept, codes = zip(*map(self._coded, sequences))
         for n, own in enumerate(codes):
             if not len(own):
-                raise ValueError(
-                    f"sequence {n} holds no token of the vocabulary: leave it out, or raise "
-                    "max_vocabulary"
-                )
+                remedy = "leave it out, or raise max_vocabulary"
+                raise ValueError(f"sequence {n} holds no token of the vocabulary: {remedy}")
         lengths = list(map(len, codes))
         starts, self.n_slots_ = starts_of(lengths), self._find_n_slots(lengths)
         domain = OrderedPlacements([(n, self.n_slots_) for n in lengths])
@@ -189,12 +188,14 @@ class SequenceAligner(Estimator):
         return [token for token, _ in counts.most_common(self.max_vocabulary)]
 
     def _costs(self):
-        V = len(self.vocabulary_)
-        if self.cost_matrix is None:
+        tokens, V, costs = self.vocabulary_, len(self.vocabulary_), self.cost_matrix
+        if costs is None:
             costs = np.full((V, V), float(self.mismatch_cost))
             np.fill_diagonal(costs, float(self.match_cost))
             return costs
-        costs = check.shaped(self.cost_matrix, "cost_matrix", V, V)
+        if hasattr(costs, "loc") and set(costs.columns) == set(tokens):
+            costs = costs.loc[tokens, tokens]
+        costs = check.shaped(costs, "cost_matrix", V, V)
         if np.any(costs != costs.T):
             raise ValueError("cost_matrix must be symmetric")
         return costs.copy()

@@ -192,7 +192,8 @@ class EPProbitClassifier(LabelMixin, process.IntervalProcess):
     """Gaussian process classifier with probit link, by expectation propagation.
 
     ``P(y = 1 | f) = Phi(f / noise)`` with f ~ GP(0, kernel). Hyper-parameters maximize the log
-    evidence of expectation propagation. Several classes: each against the rest, normalized.
+    evidence of expectation propagation. Several classes: each against the rest, normalized; with
+    the default kernel searches for later classes start from the kernel of the first.
 
     Parameters
     ----------
@@ -256,8 +257,7 @@ class EPProbitClassifier(LabelMixin, process.IntervalProcess):
         X, y = check.rows(self, X, y)
         self.classes_, places = check.classes(y)
         targets = [1] if len(self.classes_) == 2 else range(len(self.classes_))
-        signs = [np.where(places == target, 1.0, -1.0) for target in targets]
-        observed = [process.sign_intervals(one, float(self.noise)) for one in signs]
+        observed = [process.sign_intervals(places == k, float(self.noise)) for k in targets]
         self._fit_processes(X, self._start_kernel(X), observed)
         return self
 

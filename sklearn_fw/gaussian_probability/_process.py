@@ -125,12 +125,14 @@ class IntervalProcess(Estimator):
         """One process, with hyper-parameters of its own, for each of a list of `Intervals`."""
         self.X_train_ = X
         rng = check.random_state(self.random_state)
-        fits = [self._fit_one(clone(start), observed, rng) for observed in observations]
-        parts = (list(part) for part in zip(*fits, strict=True))
-        self._kernels, self._observed, self._posteriors = parts
+        fits, nearby = [], None
+        for observed in observations:
+            fits.append(self._fit_one(clone(start), observed, rng, nearby))
+            if self.kernel is None:  # classes of one table want similar kernels
+                nearby = np.r_[fits[0][0].theta, fits[0][1].theta]
+        self._kernels, self._observed, self._posteriors = map(list, zip(*fits, strict=True))
         self.kernel_ = self._kernels[0] if len(fits) == 1 else self._kernels
-        found = zip(self._posteriors, self._observed)
-        values = [posterior.log_z + observed.constant for posterior, observed in found]
+        values = [p.log_z + o.constant for p, o in zip(self._posteriors, self._observed)]
         self.log_marginal_likelihood_value_ = float(np.mean(values))
         self.n_iter_ = max(posterior.n_iter for posterior in self._posteriors)
         warn_unless_settled(self._posteriors, self.tol, self.max_iter)
@@ -142,8 +144,8 @@ class IntervalProcess(Estimator):
             raise ValueError("kernel leaves no mass to the targets: raise noise")
         return posterior
 
-    def _fit_one(self, kernel, observed, rng):
-        """Kernel, intervals and posterior of one process."""
+    def _fit_one(self, kernel, observed, rng, nearby=None):
+        """Kernel, intervals and posterior of one process, from parameters ``nearby`` if given."""
         state, n = {"sites": None}, kernel.n_dims
         # Of the default kernel only: a kernel of the user is taken as it is.
         by_column = self.kernel is None and n > 2
@@ -163,7 +165,7 @@ class IntervalProcess(Estimator):
         theta = start = np.r_[kernel.theta, observed.theta]
         if self.optimizer is not None and len(theta):
             own = kernel.bounds.reshape(n, 2)
-            starts = [theta]
+            starts = [theta if nearby is None else nearby]
             if self.n_restarts_optimizer:
                 if not np.all(np.isfinite(own)):
                     raise ValueError("n_restarts_optimizer needs finite bounds in kernel")
@@ -197,8 +199,7 @@ class IntervalProcess(Estimator):
         parts = [one.predict(kernel(X, self.X_train_), kernel.diag(X)) for one, kernel in found]
         if len(parts) == 1:
             return parts[0]
-        means, variances = zip(*parts, strict=True)
-        return np.column_stack(means), np.column_stack(variances)
+        return tuple(map(np.column_stack, zip(*parts, strict=True)))
 
     def log_marginal_likelihood(self, theta=None, eval_gradient=False):
         """Log evidence of hyper-parameters.

@@ -53,7 +53,7 @@ def loss_sensitivity(
     norm : {1, 2, numpy.inf}, default=1
         Norm of the derivatives.
     include_direct : bool, default=True
-        Whether the term of x in the mean loss itself counts.
+        Whether the term of x in the mean loss itself counts; "direct" needs it.
     method : {"unrolled", "influence", "direct"}, default="unrolled"
         "influence" solves one linear system in place of a run; "direct" is the term of x itself.
     by_class : bool, default=False
@@ -120,6 +120,8 @@ def loss_sensitivity(
         raise ValueError(f"norm must be 1, 2 or numpy.inf, got {norm!r:.60}")
     include_direct = check.flag(include_direct, "include_direct")
     by_class = check.flag(by_class, "by_class")
+    if method == "direct" and not include_direct:
+        raise ValueError("method='direct' is the direct term alone: take include_direct=True")
     given = (learning_rate, momentum, batch_size)
     run = _source(method, estimator, X, y, n_steps, eval_every, given, damping, random_state)
     if by_class and run.classes is None:
@@ -135,9 +137,7 @@ def loss_sensitivity(
     norms = np.array([np.linalg.norm(by_row, ord=norm, axis=2) for by_row in found])
     bad = ~np.isfinite(norms)
     if bad.any():
-        raise ValueError(
-            f"{bad.sum()} of {bad.size} sensitivities are not finite: lower learning_rate"
-        )
+        raise ValueError(f"{bad.sum()} of {bad.size} values are not finite: lower learning_rate")
     mean = norms.mean(axis=0)
     if by_class:
         matrix = np.column_stack([mean[:, run.y == k].mean(axis=1) for k in codes])

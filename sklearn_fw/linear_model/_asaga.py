@@ -83,10 +83,8 @@ def _visit(model, problem, start, rows, adds, rng):
 def _keeps_memory(estimator):
     if incremental.resolve_incremental_solver(estimator.solver).keeps_memory:
         return True
-    raise AttributeError(
-        f"partial_fit needs a solver that keeps a memory of sparse steps: solver='asaga' or "
-        f"'sparse_saga', got {estimator.solver!r}"
-    )
+    needed = "a solver that keeps a memory of sparse steps: solver='asaga' or 'sparse_saga'"
+    raise AttributeError(f"partial_fit needs {needed}, got {estimator.solver!r}")
 
 
 class AsagaModel(PathModel):
@@ -139,7 +137,7 @@ class AsagaModel(PathModel):
         """By which factor runs missed ``tol``, and what to do."""
         missed = []
         for run, outcome in solved:
-            if outcome.status in (Status.MAX_ITER, Status.TIME_LIMIT) and self.tol > 0:
+            if not outcome.converged and outcome.status is not Status.STOPPED and self.tol > 0:
                 _, value, limit = run.shortfall
                 excess = value / max(limit, np.finfo(float).tiny)
                 missed.append((excess, incremental.convergence_advice(run, outcome)))
@@ -235,10 +233,8 @@ class AsagaModel(PathModel):
         reason = "rows stay where they are: second order by sums over blocks"
         self._choose(lambda: (NewtonCG() if penalty.is_ridge else Newton(), reason))
         if not isinstance(self.solver_, Newton | NewtonCG):
-            raise ValueError(
-                f"collections of Dask are for solver='newton', 'newton_cg' (a ridge only) or "
-                f"'auto', got {self.solver!r}"
-            )
+            known = "solver='newton', 'newton_cg' (a ridge only) or 'auto'"
+            raise ValueError(f"collections of Dask are for {known}, got {self.solver!r}")
         if strength == 0.0 or not penalty.separable or not has_strength(penalty):
             raise ValueError(
                 "collections of Dask are for penalties of single coefficients: set "

@@ -15,6 +15,7 @@ from ..losses import Hinge, resolve_loss
 from ..optim import RunningAverage
 from ..optim._subgradient import RidgeProblem, RowSteps, SubgradientState, ask, resolve_step_size
 from ..projections import project_l1_ball
+from ._alpha import unlike
 from ._linear import LinearClassifier, LinearEstimator, LinearRegressor, Units, only, shared
 
 PROJECTIONS = {"l2_ball", "l1_ball", "box", "nonneg"}
@@ -128,7 +129,7 @@ class AveragedModel(LinearEstimator):
         is_free = isinstance(self.alpha, str) and self.projection is None
         standardizes = self.standardize
         if isinstance(standardizes, str):
-            standardizes = is_free and not sp.issparse(X)
+            standardizes = is_free and (not sp.issparse(X) or _in_unlike_units(X))
         centers, spreads = self._centers_and_spreads(targets, weight)
         if not ((is_free or standardizes) and self._bias > 0.0):
             centers = np.zeros(len(targets))
@@ -206,6 +207,12 @@ class AveragedModel(LinearEstimator):
         self.scale_ = stream.units.scale
 
 
+def _in_unlike_units(X):
+    """Whether entries of some columns of CSR rows are far larger than those of others."""
+    squares, counts = np.square(X.data, dtype=np.float64), X.data != 0.0
+    return unlike(np.bincount(X.indices, squares) / np.maximum(np.bincount(X.indices, counts), 1.0))
+
+
 class AveragedSubgradientClassifier(LinearClassifier, AveragedModel):
     """Linear SVM by stochastic subgradient steps and a weighted average of iterates.
 
@@ -247,7 +254,8 @@ class AveragedSubgradientClassifier(LinearClassifier, AveragedModel):
     standardize : bool or "auto", default="auto"
         Whether the problem is posed for columns that are centered and divided by their standard
         deviation (sparse ones divided by their root mean square only), as StandardScaler in front
-        would. "auto" does this for dense X if ``alpha`` is "auto", without a projection.
+        would. "auto" does this if ``alpha`` is "auto", without a projection, for dense X, and for
+        sparse X if the root mean squares of the entries of columns differ more than 1000-fold.
     fit_intercept : bool, default=True
         Whether to add a constant feature, whose weight is the intercept.
     intercept_scaling : float, default=1.0

@@ -25,7 +25,7 @@ def split_folds(cv, y, groups, n_samples, classifier):
     """The folds as pairs of index arrays, stratified by ``y`` for a ``classifier``; checked."""
     if isinstance(cv, str | bytes | type):  # texts have a method split, too
         raise ValueError(
-            f"cv must be an integer, a splitter object, pairs (train, test) or None, got {cv!r:.60}"
+            f"cv must be an integer, a splitter, pairs of indices or None, got {cv!r:.60}"
         )
     if cv is None or hasattr(cv, "split") or not np.iterable(cv):
         if classifier:
@@ -39,10 +39,8 @@ def split_folds(cv, y, groups, n_samples, classifier):
         try:
             train, test = (_as_index(part, n_samples) for part in fold)
         except (TypeError, ValueError, IndexError) as error:
-            raise ValueError(
-                f"fold {k} of cv must be a pair (train, test) of indices of {n_samples} samples: "
-                f"{error}"
-            ) from None
+            wanted = f"a pair (train, test) of indices of {n_samples} samples"
+            raise ValueError(f"fold {k} of cv must be {wanted}: {error}") from None
         folds.append((train, test))
     if not folds:
         raise ValueError("cv has no folds: cv must give at least one pair (train, test)")
@@ -190,16 +188,14 @@ class _Fold(NamedTuple):
 def _parallel(n_jobs, task, folds, *args):
     """Results of a task for all folds, each with the current budget."""
     task = shared(task)
-    return parallel(n_jobs)(
-        delayed(task)(fold, *own) for fold, *own in zip(folds, *args, strict=True)
-    )
+    calls = zip(folds, *args, strict=True)
+    return parallel(n_jobs)(delayed(task)(*call) for call in calls)
 
 
 def _on_grid(folds, n_jobs, n_values, options):
     """One path on all data, whose grid is that of all folds."""
     estimator, X, y, weight, *_ = folds[0]
-    is_given = options.keys() & {"Cs", "alphas"}
-    if not is_given and accepts(estimator._regularization_path, "n_values"):
+    if accepts(estimator._regularization_path, "n_values"):
         options = {"n_values": n_values} | options
     with time_budget(budget_now().share(1.0 / (len(folds) + 1))):
         path = regularization_path(estimator, X, y, sample_weight=weight, **options)
@@ -363,9 +359,9 @@ class RegularizationPathCV(Estimator):
             The fitted estimator.
         """
         found = cross_validate_path(
-            self._inner(), X, y, sample_weight=sample_weight, groups=groups,
-            n_values=self.n_values, cv=self.cv, scoring=self.scoring, n_jobs=self.n_jobs,
-            time_limit=self.time_limit, **self._options(),
+            self._inner(), X, y, sample_weight=sample_weight, groups=groups, cv=self.cv,
+            scoring=self.scoring, n_jobs=self.n_jobs, time_limit=self.time_limit,
+            **({"n_values": self.n_values} | self._options()),
         )  # fmt: skip
         self.best_value_, self.best_estimator_ = found.best_value, found.best_estimator
         self.values_, self.scores_ = found.param_values, found.scores

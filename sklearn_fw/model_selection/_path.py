@@ -160,10 +160,8 @@ class RegularizationPath(ABC):
         """Score of one value by a scorer, maybe of the user."""
         estimator = self.estimator_at(value)
         if not hasattr(estimator, "predict"):
-            raise TypeError(
-                f"estimator_at of {type(self).__name__} must return an estimator, got "
-                f"{type(estimator).__name__}"
-            )
+            kind, found = type(self).__name__, type(estimator).__name__
+            raise TypeError(f"estimator_at of {kind} must return an estimator, got {found}")
         try:
             score = score_with(scorer, estimator, X, y, weight)
         except TypeError as error:
@@ -296,12 +294,17 @@ def regularization_path(estimator, X, y, *, sample_weight=None, time_limit=None,
     [0, 2, 4, 4, 5]
     """
     check_has_path(estimator)
+    make = estimator._regularization_path
+    if unknown := [name for name in options if not accepts(make, name)]:
+        kind, known = type(estimator).__name__, inspect.signature(make).parameters.values()
+        known = ", ".join(p.name for p in known if p.kind is p.KEYWORD_ONLY)
+        raise TypeError(f"the path of {kind} has no option {unknown[0]!r}, only {known}")
     if time_limit is None:
         time_limit = getattr(estimator, "time_limit", None)
     with time_budget(time_limit):
         if isinstance(estimator, Estimator):
             check_parameters(estimator)
-        return estimator._regularization_path(X, y, sample_weight=sample_weight, **options)
+        return make(X, y, sample_weight=sample_weight, **options)
 
 
 def check_has_path(estimator):

@@ -220,9 +220,7 @@ class Composite(Objective):
         self._map = LinearMap(A, n_outputs)
         n, self.size = self._map.A.shape[0], self._map.size
         if y is not None and (y.ndim not in (1, 2) or len(y) != n):
-            raise ValueError(
-                f"{self._truth} has shape {y.shape}, but A has {n} rows: one truth per row"
-            )
+            raise ValueError(f"{self._truth} has shape {y.shape}, but A has {n} rows")
         weight = check.sample_weight(sample_weight, n)
         if check.flag(mean, "mean"):
             weight = weight / weight.sum()

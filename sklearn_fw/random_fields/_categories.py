@@ -54,13 +54,8 @@ def _sorted(values, name):
     try:
         own = sorted(set(values.tolist()))
     except TypeError:
-        raise ValueError(
-            f"column {name!r} of X mixes text and other values: convert it by astype(str)"
-        ) from None
+        raise ValueError(f"column {name!r} of X mixes text and others: take astype(str)") from None
     whole = [int(v) if isinstance(v, float) and v.is_integer() else v for v in own]
     if any(isinstance(value, float) for value in whole):
-        raise ValueError(
-            f"column {name!r} of X holds numbers that are not whole: "
-            f"use KBinsDiscretizer(encode='ordinal')"
-        )
+        raise ValueError(f"column {name!r} of X holds fractions: use KBinsDiscretizer")
     return np.array(whole, dtype=object)

@@ -85,10 +85,8 @@ class Conditioning:
         if self.state_names is None:
             raise ValueError(f"observed names state {name!r}, but the states have no names")
         if name not in self.state_names[i]:
-            raise ValueError(
-                f"observed names state {name!r}, but variable {i} has the states "
-                f"{', '.join(self.state_names[i]):.200}"
-            )
+            known = f"variable {i} has the states {', '.join(self.state_names[i]):.200}"
+            raise ValueError(f"observed names state {name!r}, but {known}")
         return self.state_names[i].index(name)
 
     def name_states(self, labels):

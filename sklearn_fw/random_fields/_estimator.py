@@ -20,7 +20,7 @@ from ._categories import has_categories, number_categories
 from ._choice import Inference, Request
 from ._fields import FactorGraph, PairwiseMRF
 from ._files import load_uai
-from ._learning import ForestRows, MRFLearner, check_learned, check_states
+from ._learning import ForestRows, MRFLearner, check_learned, check_states, numbered
 from ._map import allowed_labeling
 from ._objective import Products, distributions
 
@@ -182,6 +182,8 @@ class MarginalsEstimator(CallbackSupportMixin, DensityMixin, Estimator):
             vars(self).pop("feature_names_in_", None)  # columns of an earlier table
             return X._plain(), None  # a field is data: nobody asks the code of a subclass
         learner = self._part("learner")
+        if hasattr(X, "columns") and "edges" in learner.get_params():
+            learner = clone(learner).set_params(edges=numbered(learner.edges, X))
         if has_categories(X):
             if not check.is_auto(learner.n_states):
                 raise ValueError("X holds text or categories, which set n_states: leave 'auto'")

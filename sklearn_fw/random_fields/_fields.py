@@ -467,9 +467,7 @@ class PairwiseMRF(OtherForms, FactorGraph):
             graph = cls._graph(unary, factors, **options)
             most = max(map(len, graph.scopes), default=0)
             if most > 2:
-                raise ValueError(
-                    f"a factor is on {most} variables, and PairwiseMRF takes pairs: use FactorGraph"
-                )
+                raise ValueError(f"a factor is on {most} variables: use FactorGraph")
             unary, factors = graph.unary, list(zip(graph.scopes, graph.tables))
             options["constant"] = graph.constant
         edges, tables = [scope for scope, _ in factors], [table for _, table in factors]

@@ -422,7 +422,7 @@ def save_uai(data, path, kind="auto"):
         Text file to write; an existing one is overwritten.
     kind : {"auto", "PR", "MAR", "MAP", "MPE"}, default="auto"
         First word of the file of a solution. "auto" is PR for a number, MAP for a labeling and
-        else MAR.
+        else MAR; it is the only one for fields and evidence.
 
     See Also
     --------
@@ -449,6 +449,8 @@ def save_uai(data, path, kind="auto"):
     ['MAR', '2', '2', '0.5', '0.5', '2', '0.25', '0.75']
     """
     check.choice(kind, "kind", ("auto", "PR", "MAR", "MAP", "MPE"))
+    if isinstance(data, FactorGraph | dict) and kind != "auto":
+        raise ValueError(f"{kind=} is for solutions: leave 'auto' for a random field or evidence")
     if isinstance(data, FactorGraph):
         uai.write_field(data, path)
     elif isinstance(data, dict):

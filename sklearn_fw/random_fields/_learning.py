@@ -76,7 +76,7 @@ def check_learned(learned, name, n_variables):
 
 
 def _given_edges(edges, name="edges"):
-    """A name, or an array of integers of which nothing else is known."""
+    """A word, or an array of integers of which nothing else is known, or names of columns."""
     if edges is None or (isinstance(edges, str) and edges not in ("complete", "tree")):
         raise ValueError(
             f"{name} must be 'complete', 'tree', an array of shape (n_edges, 2), [] for none, or a "
@@ -84,7 +84,21 @@ def _given_edges(edges, name="edges"):
         )
     if isinstance(edges, str):
         return edges
-    return integers(list(edges.edges()) if hasattr(edges, "edges") else edges, name, 2)
+    edges = list(edges.edges()) if hasattr(edges, "edges") else edges
+    return list(edges) if as_array(edges, name).dtype.kind in "UO" else integers(edges, name, 2)
+
+
+def numbered(edges, X):
+    """Edges by numbers of columns, also where they join names of the columns of a data frame."""
+    edges = _given_edges(edges)
+    if isinstance(edges, str | np.ndarray):
+        return edges
+    number = {name: j for j, name in enumerate(getattr(X, "columns", ()))}
+    try:
+        return np.array([[number[a], number[b]] for a, b in edges])
+    except (KeyError, TypeError, ValueError) as error:
+        known = f"numbers or names of columns, here {list(number)}"
+        raise ValueError(f"edges must be pairs of {known}: {error}") from None
 
 
 def _given_states(n_states, name="n_states"):
@@ -112,7 +126,8 @@ class MRFLearner(Parameterized):
     Parameters
     ----------
     edges : {"tree", "complete"}, array-like or networkx graph, default="tree"
-        Which pairs of columns interact. "tree" is the best tree (Chow and Liu).
+        Which pairs of columns interact, by numbers or by names of the columns of a data frame.
+        "tree" is the best tree (Chow and Liu).
     pseudocount : float, default=1.0
         Rows of uniform states that are added to the observations.
     n_states : "auto", int or array-like of shape (n_variables,), default="auto"
@@ -157,12 +172,13 @@ class MRFLearner(Parameterized):
             Weight k of a row counts as k copies of it.
         """
         check_parameters(self)
+        edges = numbered(self.edges, X)
         X = check_states(X, check.table)
         weight = check.sample_weight(sample_weight, len(X))
         states = _states(X)[weight > 0]
         weight = weight[weight > 0]
         n_states = _numbers_of_states(states, self.n_states)
-        pairs = _pairs(self.edges, states.shape[1])
+        pairs = _pairs(edges, states.shape[1])
         n_entries = len(pairs) * float(n_states.max()) ** 2  # tables are padded to one shape
         if n_entries > MOST_ENTRIES:
             raise ValueError(
@@ -171,7 +187,7 @@ class MRFLearner(Parameterized):
             )
         counts = _Counts(states, n_states, weight, float(self.pseudocount), pairs)
         missing = (states < 0).any()
-        best_tree = check.is_named(self.edges, "tree")
+        best_tree = check.is_named(edges, "tree")
         if not (missing or best_tree):
             return counts.closed_form()
         kept = SpanningTrees(pairs, states.shape[1]).lmo(-counts.information()).places
@@ -279,12 +295,10 @@ class _Expectation(IterativeMethod):
             beliefs, joint, logs = forest.marginals(self.rows[batch], w)
             node_sum += np.tensordot(w, beliefs, axes=1)
             edge_sum, value = edge_sum + joint, value + float(w @ logs)
-        sizes = counts.n_states.tolist()
-        self.node = [smoothed(c[:k], counts.pseudocount) for c, k in zip(node_sum, sizes)]
-        self.edge = [
-            smoothed(edge_sum[e, : sizes[a], : sizes[b]], counts.pseudocount)
-            for e, (a, b) in enumerate(counts.pairs.tolist())
-        ]
+        sizes, p = counts.n_states.tolist(), counts.pseudocount
+        self.node = [smoothed(c[:k], p) for c, k in zip(node_sum, sizes)]
+        pairs = zip(edge_sum, counts.pairs.tolist())
+        self.edge = [smoothed(c[: sizes[a], : sizes[b]], p) for c, (a, b) in pairs]
         total, before, self.likelihood = self.row_weight.sum(), self.likelihood, value
         # The first tables, of different rows, need not agree: only then log Z is not zero.
         _, _, (log_partition,) = forest.marginals(np.full((1, mrf.n_variables), -1))
@@ -355,9 +369,7 @@ def _numbers_of_states(states, n_states):
     if n_states is None:
         return seen
     if n_states.shape not in ((), seen.shape):
-        raise ValueError(
-            f"n_states must be one integer per column of X, {len(seen)} of them, got {n_states!r}"
-        )
+        raise ValueError(f"n_states must be one integer per column of X, got {n_states!r}")
     if n_states.max() > MOST_STATES:
         raise ValueError(f"n_states must be at most {MOST_STATES}, got {n_states.max()}")
     n_states = np.broadcast_to(n_states, seen.shape).astype(np.int64)
@@ -368,7 +380,6 @@ def _numbers_of_states(states, n_states):
 
 
 def _pairs(edges, n_variables):
-    edges = _given_edges(edges)
     if isinstance(edges, str):
         return np.stack(np.triu_indices(n_variables, 1), axis=1)
     pairs = check_edges(edges, n_variables)

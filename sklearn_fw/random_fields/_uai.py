@@ -26,10 +26,7 @@ def read_field(path):
     n_variables = tokens.integer("the number of variables", 1)
     n_states = [tokens.integer("a number of states", 1) for _ in range(n_variables)]
     if sum(n_states) > len(tokens.words) + FREE_STATES:
-        tokens.fail(
-            f"the variables have {sum(n_states)} states in all, but the file holds "
-            f"{len(tokens.words)} numbers"
-        )
+        tokens.fail(f"{sum(n_states)} states in all, but {len(tokens.words)} numbers in the file")
     scopes = _read_scopes(tokens, n_variables)
     unary = [np.zeros(k) for k in n_states]
     factors, constant = [], np.zeros(1)

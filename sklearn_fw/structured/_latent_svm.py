@@ -209,7 +209,7 @@ class LatentStructuredSVM(StructuredSVM):
         return self
 
     def _choose_C(self, blocks, X, y, weight):
-        if self._kept is None and np.mean(y.compact().values[:, 0] < 0) > MANY_MISSING:
+        if np.mean(y.compact().values[:, 0] < 0) > MANY_MISSING:
             return OF_MISSING * natural_C(blocks), 1.0
         return super()._choose_C(blocks, X, y, weight)
 

@@ -146,9 +146,7 @@ def _check_solver(estimator, mode):
             raise ValueError(f"surrogate={surrogate.name!r} needs mode='exact', got {mode!r}")
         return
     if not isinstance(solver, BlockFrankWolfe):
-        raise ValueError(
-            f"solver of a path must be of the block-coordinate family, got {estimator.solver!r}"
-        )
+        raise ValueError(f"solver of a path must be block-coordinate, got {estimator.solver!r}")
     if mode == "heuristic" and solver.averaging is True:
         raise ValueError("mode='heuristic' trusts gaps of single iterates: set averaging=False")
 
@@ -162,9 +160,7 @@ def _start(blocks, tol):
         np.all((blocks.lower == 0) | np.isneginf(blocks.lower))
         and np.all(np.isposinf(blocks.upper))
     ):
-        raise ValueError(
-            "a path needs bounds that do not change with scale: lower 0 or -inf, no upper bounds"
-        )
+        raise ValueError("a path needs bounds of any scale: lower 0 or -inf, no upper bounds")
     hinge, sweep = blocks.ask(np.zeros(blocks.n_weights))
     blocks.step_towards(sweep.answers, 1.0)
     direction, loss = blocks.vertex_of(sweep.answers)  # mean feature difference: lam is 1 here
@@ -215,10 +211,8 @@ class _Trusting:
     def breakpoint(self):
         """The iterate, with what the known gaps say about its hinge loss."""
         blocks = self.blocks
-        hinge = self.known + blocks.weight @ blocks.currents()
-        return Breakpoint(
-            blocks.lam, blocks.w.copy(), float(hinge), self.known, float(blocks.loss.sum())
-        )
+        hinge = float(self.known + blocks.weight @ blocks.currents())
+        return Breakpoint(blocks.lam, blocks.w.copy(), hinge, self.known, float(blocks.loss.sum()))
 
 
 class RidgePiece:

@@ -32,6 +32,8 @@ from ._surrogates import check_trains, resolve_surrogate
 
 block_rules = lazy("structured.block_rules")
 
+COPIES = 100.0  # that a weight may stand for; what is larger has another unit
+
 
 class StructuredSVM(StructuredPredictor, CallbackSupportMixin, Estimator):
     """Support vector machine for structured outputs, with a certified duality gap.
@@ -163,7 +165,8 @@ class StructuredSVM(StructuredPredictor, CallbackSupportMixin, Estimator):
     Notes
     -----
     ``C="auto"`` tries 0.5, 2, 8, 32 and 128 times ``largest loss / squared norm of the features``,
-    both means over samples, on a hold-out set. It takes the value nearest to 2 within half a
+    both means over samples, on a hold-out set; weights with a mean below 1 are divided by it, those
+    with one above 100 by a hundredth of it. It takes the value nearest to 2 within half a
     standard error of the best mean loss; larger values are left out once two are worse, or where
     few passes leave a wide gap. Factors for black boxes are four times as large. Fewer than 20
     samples with 1,000 nodes are cut into about 20 connected pieces. Nothing is held out if that
@@ -176,9 +179,10 @@ class StructuredSVM(StructuredPredictor, CallbackSupportMixin, Estimator):
     sizes that differ by a factor above 30, on average and at most, or of over 2 % of the columns:
     it divides each by its standard deviation or, if most of its entries are zero, by the root mean
     square of the others. Means that make the norm of nodes over 3 times as large are taken off.
-    With tables of pairs of states, it also divides by the power of two that brings the root mean
-    square norm of a node near to 2, unless it is from 0.8 to 5; ``edge_feature_scale="auto"`` does
-    the same for edges, so that tables and features are both learned.
+    It also divides by the power of two that brings the root mean square norm of a node near to 2,
+    unless it is from 0.8 to 5 with tables of pairs of states, or from 0.8 to 64 with an intercept
+    alone; ``edge_feature_scale="auto"`` does the same for edges with tables. So tables, intercepts
+    and features are all learned.
 
     `fit` takes collections of Dask, too: arrays, data frames, bags, lists of delayed blocks, whose
     samples stay with the workers. "auto" is then "one_slack" or, for smooth losses,
@@ -385,10 +389,13 @@ class StructuredSVM(StructuredPredictor, CallbackSupportMixin, Estimator):
         if check.is_auto(self.solver):
             self.solver_ = suitable_solver(blocks)
         self.solver_ = with_bounds_of(self.solver_, self.model_)
-        if check.is_auto(self.C):
-            self.C_, self.temperature_ = self._choose_C(blocks, X, y, weight)
-        else:
+        if not check.is_auto(self.C):
             self.C_, self.temperature_ = check.positive(self.C, "C"), 1.0
+        elif self._kept is None:  # else those of the fit to go on from
+            mean = total / len(weight)
+            unit = mean / np.clip(mean, 1.0, COPIES)  # from one up weights are counts
+            C, self.temperature_ = self._choose_C(blocks, X, y, weight / unit)
+            self.C_ = C / unit
         self.lam_ = 1.0 / (self.C_ * total)
         return blocks, self.lam_
 
@@ -418,8 +425,6 @@ class StructuredSVM(StructuredPredictor, CallbackSupportMixin, Estimator):
         return check.integer(self.max_iter, "max_iter", 1)
 
     def _choose_C(self, blocks, X, y, weight):
-        if self._kept is not None:
-            return self.C_, self.temperature_  # those of the fit to go on from
         if getattr(self.solver_, "perceptron", False) or has_radius(self.solver_):
             return cautious_C(blocks), 1.0
         blocks = blocks.quick() if check.is_auto(self.oracle) else blocks

@@ -146,9 +146,7 @@ class NodeOutputs:
         self.seen = [np.unique(column) for column in states.T]
         self.largest_cost = float(costs.largest(truth).max())
         if self.largest_cost == 0.0:
-            raise ValueError(
-                f"task_loss={loss!r} is zero for all outputs: nothing is to be learned"
-            )
+            raise ValueError(f"task_loss={loss!r} is zero for all outputs: nothing to be learned")
         self.spaces, parts, total = [], [], np.zeros(n)
         for t, own in enumerate(self.seen):
             here = dense[:, t, own]

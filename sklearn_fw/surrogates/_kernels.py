@@ -136,5 +136,7 @@ def kernel_matrix(model, X):
         params = model.kernel_params or {}
     X = _in_units(model, X)
     fitted = X if model.X_fit_ is None else _in_units(model, model.X_fit_)
+    if check.is_named(kernel, "rbf") and not (sp.issparse(X) or sp.issparse(fitted)):
+        X, fitted = X - fitted[0], fitted - fitted[0]  # far from zero distances lose digits
     K = pairwise_kernels(X, fitted, metric=kernel, filter_params=not callable(kernel), **params)
     return check.numbers(K.toarray() if sp.issparse(K) else K, "kernel")

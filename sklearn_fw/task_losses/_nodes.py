@@ -111,8 +111,9 @@ class MatrixLoss(_SumOverNodes):
         Cost of each predicted class (column) for each true class (row); finite and not negative,
         with a zero diagonal. Where nodes are of several kinds, one matrix for each kind.
     classes : array-like of shape (n_classes,) or list of such, default=None
-        Labels of rows and columns. None takes the classes of the model, in their order, and
-        outside of models labels that are the numbers of rows.
+        Labels of rows and columns. None takes the names that a data frame gives them, else the
+        classes of the model, in their order, and outside of models labels that are the numbers of
+        rows. Names of a data frame and classes must agree, in any order.
     normalize : bool, default=False
         Divide by the number of labels of a sample.
 
@@ -137,24 +138,28 @@ class MatrixLoss(_SumOverNodes):
                 classes = check.items(self.classes, "classes", "classes of each kind of node")
         if len(costs) != len(classes):
             raise ValueError(f"classes must hold {len(costs)} lists of labels, got {len(classes)}")
-        classes = [None if labels is None else _distinct(labels) for labels in classes]
-        costs = [check.array(c, "costs of the task_loss", finite=None) for c in costs]
-        for cost, labels in zip(costs, classes):
-            n = len(cost) if cost.ndim else 0
-            _check_square(cost, n if labels is None else len(labels))
-            if not np.all(cost >= 0) or np.any(np.diag(cost)) or not np.all(np.isfinite(cost)):
-                raise ValueError(
-                    "costs of the task_loss must be finite and nonnegative with a zero diagonal"
-                )
-            check.magnitude(cost, "costs of the task_loss")
-        return costs, classes
+        return zip(*map(self._checked, costs, classes))
+
+    def _checked(self, cost, labels):
+        """A matrix, and the labels of its rows or None."""
+        labels = None if labels is None else _distinct(labels)
+        names = list(getattr(cost, "columns", ())) if hasattr(cost, "loc") else []  # of pandas
+        if names != list(range(len(names))):
+            labels = names if labels is None else labels
+            if not set(labels) == set(names) == set(cost.index):
+                found = f"{list(cost.index)}, {names}, {labels}"
+                raise ValueError(f"rows, columns and classes of costs must agree, got {found}")
+            cost = cost.loc[labels, labels]
+        cost = check.numbers(cost, "costs of the task_loss")
+        _check_square(cost, len(np.atleast_1d(cost) if labels is None else labels))
+        if np.any(cost < 0) or np.any(np.diag(cost)):
+            raise ValueError("costs of the task_loss must not be negative, and 0 on the diagonal")
+        return cost, labels
 
     def _read(self, y_true, y_pred):
         costs, classes = self._matrices()
         if len(costs) > 1:
-            raise ValueError(
-                "costs of several kinds of nodes need a model, which knows the kind of each label"
-            )
+            raise ValueError("costs of several kinds of nodes need a model, which knows the kinds")
         labels = list(range(len(costs[0]))) if classes[0] is None else classes[0]
         return read_labels(y_true, y_pred, labels, type(self).__name__)
 
@@ -162,7 +167,7 @@ class MatrixLoss(_SumOverNodes):
         costs, classes = self._matrices()
         if len(costs) != len(truth.classes):
             raise ValueError(
-                f"costs must hold a matrix per kind of node, {len(truth.classes)}, got {len(costs)}"
+                f"costs must hold {len(truth.classes)} matrices, one per kind, got {len(costs)}"
             )
         return [_in_order(c, own, labels) for c, own, labels in zip(costs, classes, truth.classes)]
 
@@ -327,11 +332,9 @@ def check_class_weight(class_weight):
     return {label: check.moderate(class_weight[label], name) for label, name in named}
 
 
-def _check_square(cost, n_classes):
-    if cost.shape != (n_classes, n_classes):
-        raise ValueError(
-            f"costs of the task_loss must have shape {(n_classes, n_classes)}, got {cost.shape}"
-        )
+def _check_square(cost, n):
+    if cost.shape != (n, n):
+        raise ValueError(f"costs of the task_loss must have shape {(n, n)}, got {cost.shape}")
 
 
 def _in_order(cost, own, labels):

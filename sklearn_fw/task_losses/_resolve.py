@@ -53,9 +53,7 @@ def resolve_task_loss(task_loss, names=tuple(MAKERS)):
             return MAKERS[task_loss]()
     elif callable(task_loss) and not isinstance(task_loss, type):
         return FunctionLoss(task_loss)
-    elif isinstance(task_loss, list | tuple | np.ndarray):
+    elif isinstance(task_loss, list | tuple | np.ndarray) or hasattr(task_loss, "columns"):
         return MatrixLoss(task_loss)
-    known = ", ".join(map(repr, names))
-    raise ValueError(
-        f"task_loss must be one of {known}, a matrix, a function or a TaskLoss; got {task_loss!r}"
-    )
+    known = f"one of {', '.join(map(repr, names))}, a matrix, a function or a TaskLoss"
+    raise ValueError(f"task_loss must be {known}; got {task_loss!r}")

@@ -17,6 +17,19 @@ def random_problem(rng):
     return Alignment(tokens, starts, costs, 6), slots
 
 
+def test_costs_follow_the_names_of_a_data_frame():
+    pandas = pytest.importorskip("pandas")
+    tokens, costs = (
+        ["a", "b", "c"],
+        np.array([[-1.0, 5.0, 2.0], [5.0, -1.0, 9.0], [2.0, 9.0, -1.0]]),
+    )
+    named = pandas.DataFrame(costs, index=tokens, columns=tokens).loc[list("cab"), list("bca")]
+    for given in (named, pandas.DataFrame(costs)):
+        aligner = SequenceAligner(2, cost_matrix=given, vocabulary=tokens, random_state=0)
+        found = aligner.fit([["a", "b"], ["a", "c"], ["b", "c"]]).cost_matrix_
+        np.testing.assert_array_equal(found, costs)
+
+
 def test_objective_is_the_sum_over_pairs(rng):
     for _ in range(20):
         problem, slots = random_problem(rng)

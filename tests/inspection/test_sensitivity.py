@@ -198,6 +198,7 @@ def test_gini(rng):
         (SGD, {"y": np.zeros(24, int)}, "one class only"),
         (SGD, {"y": np.arange(24) / 7}, "not integers"),
         (SGD, {"norm": 3}, "norm must be"),
+        (SGD, {"method": "direct", "include_direct": False}, "take include_direct=True"),
     ],
 )
 def test_refusals(model, given, message, rng):

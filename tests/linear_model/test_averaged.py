@@ -216,3 +216,15 @@ def test_refusals(params, message):
 def test_suffix_needs_to_know_the_end():
     with pytest.raises(ValueError, match="must know the number of steps"):
         AveragedSubgradientClassifier(averaging="suffix").partial_fit(*table(), classes=[0, 1])
+
+
+def test_sparse_columns_in_unlike_units(rng):
+    X = sp.random(600, 30, 0.3, random_state=0, format="csr", data_rvs=rng.standard_normal)
+    z = X @ rng.standard_normal(30)
+    units = np.geomspace(1e-3, 1e3, 30)
+    turned = sp.csr_array(X @ sp.diags_array(units))
+    for kind, y in ((AveragedSubgradientClassifier, z > 0.0), (AveragedSubgradientRegressor, z)):
+        expected = kind(standardize=True, random_state=0).fit(X, y)
+        found = kind(random_state=0).fit(turned, y)
+        np.testing.assert_allclose(found.coef_ * units, expected.coef_, rtol=1e-9)
+        assert kind(random_state=0).fit(X, y).scale_ is None

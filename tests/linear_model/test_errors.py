@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from sklearn.base import clone
+from sklearn.datasets import load_diabetes
+from sklearn.exceptions import ConvergenceWarning
 
 from sklearn_fw import AsagaClassifier, AsagaRegressor, regularization_path
 from sklearn_fw.linear_model import (
@@ -293,3 +295,17 @@ def test_scales_of_dual_points_end(scale, l1):
         t = bound.dual_scale(v)
         assert 0.0 <= t <= 1.0
         assert bound.conjugate(t * v) < np.inf
+
+
+@pytest.mark.filterwarnings("default::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("solver", ["newton", "saga", "newton_cg"])
+def test_gap_of_rounding_errors_ends_the_fit(solver):
+    """A relative gap of 1e-16 is out of reach; iterations would go on without any gain."""
+    X, z = load_diabetes(return_X_y=True)
+    model = AsagaRegressor(alpha=0.1, solver=solver, tol=1e-18, max_iter=10**6, random_state=0)
+    with pytest.warns(ConvergenceWarning, match=r"duality gap .* epochs: rounding errors leave"):
+        model.fit(X, z)
+    assert (model.status_, model.converged_) == ("rounding", False)
+    assert model.n_iter_ < 1000
+    assert model.dual_gap_ <= 1e-11 * model.objective_
+    assert model.set_params(tol=0.0, max_iter=300).fit(X, z).n_iter_ == 300

@@ -290,7 +290,7 @@ def test_path_can_be_pickled():
         ({"Cs": [1.0, 0.0]}, ValueError, "every one of Cs"),
         ({"alphas": [1.0]}, TypeError, "path of AsagaClassifier is one over C: give Cs"),
         ({"ratio": 1.0}, ValueError, "ratio must be below 1"),
-        ({"eps": 0.1}, TypeError, "unexpected keyword argument 'eps'"),
+        ({"eps": 0.1}, TypeError, "AsagaClassifier has no option 'eps', only sample_weight, Cs, "),
     ],
 )
 def test_bad_options(options, error, message):

@@ -198,6 +198,12 @@ def test_options_of_a_search_must_be_a_dict():
     X, y = load_diabetes(return_X_y=True)
     with pytest.raises(TypeError, match="path_options must be a dict or None, got 'Cs'"):
         RegularizationPathCV(AsagaRegressor(), path_options="Cs").fit(X, y)
+    with pytest.raises(
+        TypeError, match="path of AsagaRegressor has no option 'eps', only sample_w"
+    ):
+        RegularizationPathCV(AsagaRegressor(), path_options={"eps": 0.1}).fit(X, y)
+    search = RegularizationPathCV(AsagaRegressor(), path_options={"n_values": 3}, cv=2).fit(X, y)
+    assert len(search.values_) == 3
 
 
 def test_paths_that_choose_their_values_say_what_they_are():

@@ -184,7 +184,7 @@ PAIR = domains.Product(domains.Simplex(2), domains.Simplex(2))
     [
         ({"domain": domains.Simplex(4)}, "domain must be a domains.Product"),
         ({"objective": 3.0}, "objective must be callable"),
-        ({"objective": objectives.Quadratic(np.eye(3))}, "function of 3 variables, but domain"),
+        ({"objective": objectives.Quadratic(np.eye(3))}, "objective has 3 variables, but domain"),
         ({"step_size": "exact", "objective": lambda x: (0.0, x)}, "needs a quadratic objective"),
         ({"start": [1.0, 0.0, 2.0, 0.0]}, "the start is not in domain"),
         ({"objective": lambda x: (0.0, x[:2])}, r"gradient of objective.shape == \(2,\)"),

@@ -96,7 +96,7 @@ def test_parameters(options, message):
         (plain, {"step_size": "curvature"}, "needs lipschitz or curvature"),
         (plain, {"variant": "min_norm_point"}, "needs a convex quadratic object"),
         (QUADRATIC, {"variant": "min_norm_point", "convex": False}, "needs a convex quadratic"),
-        (objectives.Quadratic(np.eye(4)), {}, "a function of 4 variables, but domain has size 3"),
+        (objectives.Quadratic(np.eye(4)), {}, "objective has 4 variables, but domain has size 3"),
         (3.0, {}, "objective must be callable"),
     ],
 )

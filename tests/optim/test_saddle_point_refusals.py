@@ -68,7 +68,7 @@ CURVED = {
         (with_options(start=OptimizeResult(x=[1.0])), "start must be (x, y), an earlier result or"),
         (with_options(start=([9, 0], [0, 0])), "the start of x is not in domain_x"),
         (with_options(start=([0, 0], [[0, 0]])), "the start of y must have shape (2,), got (1, 2)"),
-        (lambda: solve_saddle_point(quadratic, 3, SQUARE), "domain_x must be a domain, that is"),
+        (lambda: solve_saddle_point(quadratic, 3, SQUARE), "domain_x must be a domain with"),
         (lambda: solve_saddle_point(3, SQUARE, SQUARE), "function must be callable"),
         (
             with_function(lambda x, y: (0.0, x, y[:1])),

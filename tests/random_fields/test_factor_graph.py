@@ -149,7 +149,7 @@ def test_one_variable_and_no_factors():
 
 
 def test_pairs_take_no_larger_factors():
-    with pytest.raises(ValueError, match="a factor is on 3 variables, and PairwiseMRF takes pairs"):
+    with pytest.raises(ValueError, match="a factor is on 3 variables: use FactorGraph"):
         PairwiseMRF._of([np.zeros(2)] * 3, [((0, 1, 2), np.zeros((2, 2, 2)))])
     small = PairwiseMRF._of([np.zeros(2)] * 2, [((0,), np.ones(2)), ((1, 0), np.eye(2))])
     np.testing.assert_array_equal(small.unary[0], [1.0, 1.0])

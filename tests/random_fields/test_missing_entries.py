@@ -208,6 +208,6 @@ def test_columns_of_numbers_among_text_are_categories():
     fitted = ExactMarginals().fit(X)
     assert [own.tolist() for own in fitted.categories_] == [["x", "y"], [1, 5], [False, True]]
     assert fitted.predict(X)[1].tolist() == ["y", 5, False]
-    for column, reason in ([["x", "y", 1], "mixes text"], [["x", "y", "z"], "not whole"]):
+    for column, reason in ([["x", "y", 1], "mixes text"], [["x", "y", "z"], "holds fractions"]):
         with pytest.raises(ValueError, match=f"column . of X .*{reason}"):
             ExactMarginals().fit(list(zip(column, [0.5, 1.0, 2.0])))

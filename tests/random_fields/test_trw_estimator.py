@@ -380,3 +380,18 @@ def test_parts_that_are_none_become_objects():
     search = GridSearchCV(TRWMarginals(), {"learner__pseudocount": [1.0, 100.0]}, cv=2)
     X = np.repeat([[0, 0], [1, 1]], 20, axis=0)[np.random.default_rng(0).permutation(40)]
     assert search.fit(X).best_params_ == {"learner__pseudocount": 1.0}
+
+
+def test_edges_by_names_of_columns():
+    pandas = pytest.importorskip("pandas")
+    table = pandas.DataFrame(np.random.default_rng(0).integers(0, 3, (40, 3)), columns=list("uvw"))
+    categories = table.astype(str).astype("category")
+    edges = [("w", "u"), ("v", "w")]
+    for X in (table, categories):
+        trw = TRWMarginals(learner=MRFLearner(edges=edges)).fit(X)
+        assert trw.mrf_.edges.tolist() == [[0, 2], [1, 2]]
+        assert trw.learner.edges is edges
+    assert MRFLearner(edges=np.array(edges)).learn(table).mrf.edges.tolist() == [[0, 2], [1, 2]]
+    for X, wrong in ((table, [("u", "x")]), (table.to_numpy(), edges), (table, ["uv", None])):
+        with pytest.raises(ValueError, match="edges must be pairs of numbers or names"):
+            TRWMarginals(learner=MRFLearner(edges=wrong)).fit(X)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from sklearn.base import clone
-from sklearn.datasets import load_digits, load_wine
+from sklearn.datasets import load_digits, load_iris, load_wine
 from sklearn.exceptions import ConvergenceWarning
 
 from _problems import fit, optimum, problem
@@ -426,6 +426,21 @@ def test_raw_columns_of_chains_are_learnt_as_scaled_ones(svm, form, rng):
     if not isinstance(svm, LatentStructuredSVM):
         # The weights for features as given are those of the fit.
         assert found.duality_gap(raw[:60], y[:60]) <= 2 * found.tol_ * found.objective_
+
+
+@pytest.mark.parametrize("kind", [StructuredSVM, LatentStructuredSVM])
+def test_rows_of_any_size_beside_an_intercept(kind):
+    X, y = load_iris(return_X_y=True)
+    known = kind(random_state=0).fit(X[::2], y[::2])
+    assert np.all(known.feature_scale_ == 1.0)
+    for unit in (1e-8, 1e-2, 1e2, 1e8):
+        svm = kind(random_state=0).fit(unit * X[::2], y[::2])
+        assert np.all(np.log2(svm.feature_scale_) % 1.0 == 0.0)
+        assert svm.score(unit * X[1::2], y[1::2]) > 0.92
+    with pytest.warns(UserWarning, match="norm of 8e-08 at each node.*features will hardly be"):
+        kind(C=1.0, random_state=0).fit(1e-8 * X, y)
+    model = MulticlassModel(fit_intercept=False)  # all weights shrink alike
+    assert kind(model, random_state=0).fit(1e-8 * X, y).feature_scale_ == 1.0
 
 
 def test_columns_of_rare_events_keep_their_common_unit(rng):

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
+from sklearn.datasets import load_iris
 
 from sklearn_fw import StructuredSVM
 from sklearn_fw.datasets import make_stick_figures
@@ -13,6 +14,7 @@ from sklearn_fw.structured import (
     EnumeratedModel,
     GraphModel,
     GridModel,
+    LatentStructuredSVM,
     TreePoseModel,
     _choice_of_c,
 )
@@ -188,3 +190,17 @@ def test_poses_are_held_out():
     svm = StructuredSVM(model, max_iter=2, tol=0, random_state=0).fit(figures.X, figures.y)
     factor = svm.C_ / natural_C(blocks_of(model, figures.X, figures.y))
     assert min(abs(factor / f - 1) for f in USUAL_OF_BLACK_BOX / USUAL * FACTORS) < 1e-9
+
+
+@pytest.mark.parametrize("kind", [StructuredSVM, LatentStructuredSVM])
+def test_automatic_C_in_any_unit_of_weights(kind, rng):
+    X, y = load_iris(return_X_y=True)
+    weight = rng.integers(1, 4, size=len(y)).astype(float)
+    weight *= len(y) / weight.sum()
+    known = kind(random_state=0).fit(X, y, sample_weight=weight)
+    for unit in (2.0**-40, 0.5):
+        svm = kind(random_state=0).fit(X, y, sample_weight=unit * weight)
+        assert svm.C_ * unit == pytest.approx(known.C_)
+        np.testing.assert_allclose(svm.coef_, known.coef_, rtol=1e-6, atol=1e-9)
+    large = [kind(random_state=0).fit(X, y, sample_weight=s * weight).lam_ for s in (100.0, 1e9)]
+    assert large[0] == pytest.approx(large[1])

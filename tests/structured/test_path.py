@@ -288,10 +288,10 @@ def test_bad_estimators():
     X, y = digits()
     with pytest.raises(TypeError, match="must be a StructuredSVM"):
         regularization_path("bcfw", X, y)
-    with pytest.raises(ValueError, match="block-coordinate family"):
+    with pytest.raises(ValueError, match="must be block-coordinate"):
         regularization_path(StructuredSVM(solver="fw"), X, y)
     box = StructuredSVM(solver=BlockFrankWolfe(upper_bounds=1.0))
-    with pytest.raises(ValueError, match="do not change with scale"):
+    with pytest.raises(ValueError, match="needs bounds of any scale"):
         regularization_path(box, X, y)
 
 

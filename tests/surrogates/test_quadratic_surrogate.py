@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from sklearn.datasets import load_digits
+from sklearn.datasets import load_digits, load_iris
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.linear_model import Ridge, RidgeClassifier
 from sklearn.metrics.pairwise import rbf_kernel
@@ -389,9 +389,9 @@ def test_weights_are_copies(digits, rng):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"task_loss": [[0, -1, 1], [1, 0, 1], [1, 1, 0]]}, "costs of the task_loss must be fini"),
+        ({"task_loss": [[0, -1, 1], [1, 0, 1], [1, 1, 0]]}, "costs of the task_loss must not be"),
         ({"task_loss": np.zeros((3, 3))}, "costs must not be zero"),
-        ({"task_loss": np.eye(3)}, "zero diagonal"),
+        ({"task_loss": np.eye(3)}, "0 on the diagonal"),
         ({"task_loss": 1 - np.eye(4)}, "costs of the task_loss must have shape"),
         ({"task_loss": "hinge"}, "task_loss must be one of"),
         ({"score_space": np.ones((2, 2))}, r"score_space must have shape \(3, r\)"),
@@ -418,3 +418,13 @@ def test_refusals_of_outputs(rng):
     )
     with pytest.raises(ValueError, match="score_space does not hold the loss"):
         restricted.learning_complexity(0.1)
+
+
+def test_distances_of_rows_far_from_zero():
+    X, y = load_iris(return_X_y=True)
+    near, far = (
+        QuadraticSurrogateClassifier(kernel="rbf", alpha=1e-4, gamma=0.5).fit(x[::2], y[::2])
+        for x in (X, X + 2.0**20)
+    )
+    found = far.decision_function(X[1::2] + 2.0**20)
+    np.testing.assert_allclose(found, near.decision_function(X[1::2]), rtol=1e-4, atol=1e-4)

@@ -319,9 +319,7 @@ def check_problem(objective, domain):
     check_domain(domain, "domain")
     sizes = getattr(objective, "size", None), getattr(domain, "size", None)
     if None not in sizes and sizes[0] != sizes[1]:
-        raise ValueError(
-            f"objective is a function of {sizes[0]} variables, but domain has size {sizes[1]}"
-        )
+        raise ValueError(f"objective has {sizes[0]} variables, but domain has size {sizes[1]}")
 
 
 def _point_or_combination(start):

@@ -6,6 +6,7 @@ import numpy as np
 from scipy.optimize import OptimizeResult
 
 from ..._core import check
+from ..._core.result import Status
 from .._ends import end_of, fields_of, run_to_end
 from ..domains._base import DenseAtom, Domain
 from ..objectives import Objective
@@ -122,13 +123,11 @@ def minimize_submodular(
         run = Stepwise(bases, bound, variant=variant, rule=rule, refresh=REFRESH)
     asks = end_of(callback, lambda: OptimizeResult(**run.bound.fields(), nit=run.n_iter + 1))
     outcome = run_to_end(
-        run, tol=tol, max_iter=max_iter, time_limit=time_limit, verbose=verbose,
-        end=lambda: asks() or run.is_stuck,
-    )  # fmt: skip
+        run, tol=tol, max_iter=max_iter, time_limit=time_limit, verbose=verbose, end=asks
+    )
     fields = fields_of(outcome, bound.dual_gap, tol)
-    if run.is_stuck and not outcome.converged:
-        fields["status"] = "rounding"
-        fields["message"] = f"gap {bound.dual_gap:.3g} > {tol:.3g}: rounding errors leave no more"
+    if outcome.status is Status.ROUNDING:
+        fields["message"] = f"gap {bound.dual_gap:.3g} > {tol:.3g}: {outcome.status.value}"
     return OptimizeResult(
         **bound.fields(), base_point=run.iterate.point * bound.scale,
         n_oracle_calls=bases.n_calls, n_away=run.n_away, n_drop=run.n_drop, **fields,

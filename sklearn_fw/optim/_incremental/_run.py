@@ -27,6 +27,8 @@ AUTO_SHARE = 1.0 / 3.0
 TINY = 1e-200
 # Share of the mean loss of zero scores below which a certificate is rounding.
 ROUNDING = 1e-16
+# Share of the objective at zero below which a gap is held by rounding, and rows that show it.
+NOISE, RESTING = 1e-11, 100
 
 
 class Seen(NamedTuple):
@@ -162,6 +164,7 @@ class Run(IterativeMethod):
         # Name of the number that `tol` stops.
         self.certificate = "dual_gap" if self.has_dual else "suboptimality"
         self.tol, self.scale, self.rounding = tol, 0.0, 0.0
+        self.lowest, self.n_resting = np.inf, 0  # gap, and rows since it was met
         self.unproven_at = np.inf  # gradient mapping of the last point with too large a bound
         if start is not None and start.seen is not None:
             # A part of the rows: nothing can be certified.
@@ -263,6 +266,10 @@ class Run(IterativeMethod):
     def _row(self, row, certified):
         if "dual_gap" in row:
             row["dual_objective"] = row["objective"] - row["dual_gap"]
+            gap, noise = row["dual_gap"], NOISE * self.scale / self.problem.total_weight
+            rests = self.lowest <= gap <= noise
+            self.lowest, self.n_resting = (self.lowest, self.n_resting + 1) if rests else (gap, 0)
+            self.is_stuck |= self.tol > 0.0 and self.n_resting >= RESTING
         if self.problem.sums is not None:
             row |= self.problem.parts.traffic.row()
         return row | {"certified": certified}

@@ -390,9 +390,7 @@ def check_domain(domain, name):
             f"sklearn_fw.optim.domains such as L1Ball(size, radius=1.0)"
         )
     if not is_domain(domain):
-        raise ValueError(
-            f"{name} must be a domain, that is, have a method lmo(gradient); got {domain!r}"
-        )
+        raise ValueError(f"{name} must be a domain with a method lmo(gradient), got {domain!r}")
 
 
 def warn_if_round(domain, name, variant):

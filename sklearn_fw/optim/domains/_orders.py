@@ -97,7 +97,7 @@ class OrderedPlacements(_Masked, Described):
         given = integers(shape, "shape", 2)
         if given.ndim not in (1, 2) or given.shape[-1] != 2 or not given.size:
             raise ValueError(
-                f"shape must be (n_items, n_slots) or a list of such pairs, got {shape!r:.80}"
+                f"shape must be a pair (n_items, n_slots) or several, got {shape!r:.80}"
             )
         self.shapes = given.reshape(-1, 2)
         for n, (n_items, n_slots) in enumerate(self.shapes.tolist()):

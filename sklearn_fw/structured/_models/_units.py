@@ -10,8 +10,9 @@ from ..._core.warnings import warn
 from ._rows import plain
 
 # Root mean square norm of the features of a node beside which tables and constants are learned as
-# well, a factor by which it may be missed, and one by which one of them is hardly learned.
-SIZE, NEAR, FAR_OFF = 2.0, 2.5, 16.0
+# well, a factor by which it may be missed, one by which one of them is hardly learned, and one by
+# which it may be larger where there are constants alone.
+SIZE, NEAR, FAR_OFF, LARGER = 2.0, 2.5, 16.0, 32.0
 # The largest column over the spread of a small one, from which columns are brought to one scale:
 # if more than this fraction are small, or one whose entries are all small. Columns of rare events
 # are small on average in any unit, and learned too well after division by their spread.
@@ -60,9 +61,10 @@ class Units(NamedTuple):
 def units_for(model, X, weight, scale, edge_scale, is_natural):
     """`Units` for the parameters of an estimator; ``is_natural`` is the value of "auto"."""
     rows = model._stack(X)
-    columns = Columns.of(rows, weight, model._has_constant(rows))
+    has_constant = model._has_constant(rows)
+    columns = Columns.of(rows, weight, has_constant)
     is_auto = check.is_auto(scale) and is_natural
-    scale = _natural(model, columns) if is_auto else _given(scale, columns)
+    scale = _natural(model, columns, has_constant) if is_auto else _given(scale, columns)
     if check.is_auto(edge_scale) and is_natural:
         edge_scale = _power_of_two(_size(model, model._size_of_edge_features(X)))
     else:
@@ -120,7 +122,7 @@ def size_of_rows(matrix):
     return np.sqrt(squares / max(matrix.shape[0], 1))
 
 
-def _natural(model, columns):
+def _natural(model, columns, has_constant):
     given = columns.filled * columns.size**2
     squares = np.where(columns.mean != 0.0, columns.spread**2, given)
     if columns.are_unlike:
@@ -130,7 +132,8 @@ def _natural(model, columns):
         is_far = given.sum() > OFFSET**2 * squares.sum() > 0.0
         scale, squares = (np.ones(len(given)), squares) if is_far else (1.0, given)
     norm = np.sqrt(np.sum(squares / scale**2))  # root mean square of the rows in these units
-    return scale * _power_of_two(_size(model, norm))
+    most = NEAR if model.n_tables_ else LARGER
+    return scale * _power_of_two(_size(model, norm, has_constant), most)
 
 
 def _given(scale, columns):
@@ -143,17 +146,19 @@ def _given(scale, columns):
     return scale
 
 
-def _power_of_two(size):
+def _power_of_two(size, most=NEAR):
     """The power of two that brings a size near to `SIZE`, one where it is near."""
     ratio = size / SIZE
-    return 1.0 if 1.0 / NEAR <= ratio <= NEAR else float(2.0 ** np.round(np.log2(ratio)))
+    return 1.0 if 1.0 / NEAR <= ratio <= most else float(2.0 ** np.round(np.log2(ratio)))
 
 
 def warn_of_scale(model, X):
-    """Warn where features as they come are far from `SIZE`."""
-    sizes = size_of_rows(model._stack(X).matrix), model._size_of_edge_features(X)
+    """Warn where features as they come are far from `SIZE`, or below it beside constants alone."""
+    rows = model._stack(X)
+    sizes = size_of_rows(rows.matrix), model._size_of_edge_features(X)
     for place, size in zip(("node", "edge"), sizes):
-        if not SIZE / FAR_OFF <= _size(model, size) <= SIZE * FAR_OFF:
+        is_small = size < SIZE and model._has_constant(rows)
+        if not SIZE / FAR_OFF <= _size(model, size, is_small) <= SIZE * FAR_OFF:
             unlearned = "tables and constants" if size > SIZE else "features"
             warn(
                 f"features in X have a norm of {size:.2g} at each {place}, compared with one "
@@ -162,6 +167,6 @@ def warn_of_scale(model, X):
             )
 
 
-def _size(model, size):
+def _size(model, size, has_constant=False):
     """`SIZE` where sizes do not matter, or are zero or infinite."""
-    return size if model.n_tables_ and 0.0 < size < np.inf else SIZE
+    return size if (model.n_tables_ or has_constant) and 0.0 < size < np.inf else SIZE
