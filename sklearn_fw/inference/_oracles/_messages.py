@@ -1,13 +1,11 @@
 """Message passing with a bound, max-product, and exact search by these bounds."""
 
 import copy
-import functools
-from time import perf_counter
 
 import numpy as np
 
 from ..._core import check
-from ..._core.budget import time_left
+from ..._core.budget import time_budget, time_left
 from ..._core.loop import get_logger
 from ..._kernels import lazy
 from ._adjacency import GraphOracle, PlanCache, adjacency, first_labels, prepare, settled
@@ -321,14 +319,14 @@ class BranchAndBound(GraphOracle):
         return self.max_nodes is None and self.time_limit is None
 
     def _argmax(self, scores, start):
-        end = perf_counter() + min(check.time_limit(self.time_limit), time_left())
-        return settled(functools.partial(self._search, end=end), scores, start, exact=self.exact)
+        with time_budget(self.time_limit, ends_oracles=True):
+            return settled(self._search, scores, start, exact=self.exact)
 
-    def _search(self, scores, start, end):
+    def _search(self, scores, start):
         max_nodes = np.inf if self.max_nodes is None else self.max_nodes
         search = _Search(scores, self._plan(scores), start)
         search.explore(Relaxation(search.incumbent.problem), self.max_iter)
-        while search.open and search.n_nodes < max_nodes and perf_counter() < end:
+        while search.open and search.n_nodes < max_nodes and time_left() > 0.0:
             search.explore(search.open.pop()[1], self.node_iter)
         sizes = search.n_nodes, len(search.open)
         get_logger().debug("branch and bound: %d subproblems, %d left", *sizes)
