@@ -79,9 +79,8 @@ class Packed:
         """
         if isinstance(blocks, Packed):
             return blocks
-        blocks = [_as_block(b, i) for i, b in enumerate(check.items(blocks, "blocks", "arrays"))]
-        if not blocks:
-            raise ValueError("blocks is empty: a Packed needs at least one sample")
+        blocks = check.items(blocks, "blocks", "arrays", least=1)
+        blocks = [_as_block(b, i) for i, b in enumerate(blocks)]
         _check_alike(blocks)
         return cls._view(*stack(blocks), np.arange(len(blocks)))
 
@@ -313,8 +312,8 @@ def joined(*containers):
     return list(chain.from_iterable(containers))
 
 
-def padded(rows, width, fill):
-    out = np.full((len(rows), width), fill, np.int64)
+def padded(rows, width, fill, of=(), dtype=np.int64):
+    out = np.full((len(rows), width, *of), fill, dtype)
     for row, own in zip(out, rows):
         row[: len(own)] = own
     return out

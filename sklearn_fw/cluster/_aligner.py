@@ -335,14 +335,10 @@ class SequenceAligner(Estimator):
 
 
 def _check_sequences(sequences):
-    sequences = check.items(sequences, "sequences", "lists of tokens")
-    if not sequences:
-        raise ValueError("sequences holds no sequence")
+    sequences = check.items(sequences, "sequences", "lists of tokens", least=1)
     found = []
     for n, tokens in enumerate(sequences):
-        tokens = check.items(tokens, f"sequences[{n}]", "tokens")
-        if not tokens:
-            raise ValueError(f"sequences[{n}] is empty: leave it out")
+        tokens = check.items(tokens, f"sequences[{n}]", "tokens", least=1)
         _check_tokens(tokens, f"sequences[{n}]")
         found.append(tokens)
     return found

@@ -205,8 +205,7 @@ def load_conll2000(data_home=None, *, download=False, return_X_y=False):
 
 def _check_encoding(encoding):
     """Refuse what is unknown, and what does not write ASCII as single bytes."""
-    if not isinstance(encoding, str):
-        raise TypeError(f"encoding must be the name of an encoding, got {encoding!r}")
+    check.instance(encoding, "encoding", str)
     try:
         fits = ASCII.decode("ascii").encode(encoding).endswith(ASCII)
     except (LookupError, ValueError) as error:

@@ -278,10 +278,8 @@ def memorization_curve(
     estimator = models.check_template(estimator, X)
     data = _check_pairs(estimator, X, y, X_valid, y_valid, radius)
     check.choice(noise, "noise", ("inputs", "labels"))
-    fractions = check.items(fractions, "fractions", "shares")
+    fractions = check.items(fractions, "fractions", "shares", least=1)
     fractions = [check.fraction(share, "fractions") for share in fractions]
-    if not fractions:
-        raise ValueError("fractions must hold at least one number")
     values = _check_param(estimator, param_name, param_range, len(data[0]))
     max_epochs = check.integer(max_epochs, "max_epochs", 1)
     rng = check.random_state(random_state)
@@ -320,9 +318,7 @@ def _check_param(estimator, name, values, n):
         if values is not None:
             raise ValueError("param_range needs a param_name")
         return [None]
-    values = check.items(values, "param_range", "values of param_name")
-    if not values:
-        raise ValueError("param_range must hold at least one value")
+    values = check.items(values, "param_range", "values of param_name", least=1)
     if check.is_named(name, "train_size"):
         values = [check.integer(value, "param_range", 2) for value in values]
         if max(values) > n:

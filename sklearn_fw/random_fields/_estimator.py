@@ -147,9 +147,8 @@ class MarginalsEstimator(CallbackSupportMixin, DensityMixin, Estimator):
         return self
 
     def _part(self, name):
-        part, kind = getattr(self, name, None), self._defaults[name]
-        if not (part is None or isinstance(part, kind)):
-            raise TypeError(f"{name} must be a {kind.__name__} or None, got {part!r}")
+        kind = self._defaults[name]
+        part = check.instance(getattr(self, name, None), name, kind | None)
         return kind() if part is None else part
 
     def set_params(self, **params):

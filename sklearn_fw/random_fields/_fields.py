@@ -439,10 +439,8 @@ class PairwiseMRF(OtherForms, FactorGraph):
     def __init__(
         self, unary, edges=None, pairwise=None, *, constant=0.0, names=None, state_names=None
     ):
-        unary = check.items(unary, "unary", "log-potentials, one row for each variable")
+        unary = check.items(unary, "unary", "rows of log-potentials", least=1)
         blocks = [np.array(floats(block, f"unary[{i}]")) for i, block in enumerate(unary)]
-        if not blocks:
-            raise ValueError("unary is empty: a random field has at least one variable")
         for i, block in enumerate(blocks):
             if block.ndim != 1 or not block.size:
                 raise ValueError(f"unary[{i}] must be a vector of states, got shape {block.shape}")

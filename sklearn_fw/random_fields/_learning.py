@@ -63,8 +63,7 @@ def check_learned(learned, name, n_variables):
         raise ValueError(f"{name} returned {mrf.n_variables} variables for {n_variables} columns")
     if (rows is None) != (learned.weight is None):
         raise ValueError(f"{name} must return both rows and weight, or None for both")
-    if not isinstance(history, dict):
-        raise TypeError(f"history of {name} must be a dict, got {history!r:.80}")
+    check.instance(history, f"history of {name}", dict)
     sizes = {"marginals": len(mrf.theta), "rho": mrf.n_edges}
     if rows is not None:
         sizes["weight"] = len(mrf._check_labels(rows)) + 1

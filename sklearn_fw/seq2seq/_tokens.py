@@ -5,7 +5,7 @@ from numbers import Integral
 import numpy as np
 
 from .._core import check
-from .._core.packed import objects
+from .._core.packed import objects, padded
 from ..task_losses import tokens_of
 
 LONGER = 1.5  # than the longest output of fit: where outputs without an end are cut
@@ -20,7 +20,7 @@ class Reader:
 
     def fit(self, X, tokens=None):
         """Learn the kind of inputs and their tokens, unless these are known; returns them read."""
-        X = _samples(X, "X")
+        X = check.items(X, "X", "sequences", least=1)
         if _kind(X[0], "X[0]") == "features":
             if tokens is not None:
                 raise ValueError("input_tokens names tokens, but X holds features: leave it out")
@@ -43,7 +43,7 @@ class Reader:
 
         Unknown tokens all have the number behind those of known ones; training refuses them.
         """
-        X = _samples(X, "X")
+        X = check.items(X, "X", "sequences", least=1)
         if self.n_features is None:
             return self._encoded(_all_columns(X, len(self.vocabularies)), is_training)
         found = []
@@ -86,17 +86,14 @@ class Inputs:
     def padded(self):
         """All in one array with zeros behind their ends."""
         first = self.arrays[0]
-        out = np.zeros((len(self), int(self.lengths.max()), first.shape[1]), first.dtype)
-        for row, own in zip(out, self.arrays):
-            row[: len(own)] = own
-        return out
+        return padded(self.arrays, int(self.lengths.max()), 0, first.shape[1:], first.dtype)
 
 
 class Outputs:
     """The tokens of outputs by number."""
 
     def __init__(self, y, classes=None):
-        y = _samples(y, "y")
+        y = check.items(y, "y", "sequences", least=1)
         if classes is None:
             self._number = _numbered((_output(own, f"y[{i}]") for i, own in enumerate(y)), "y")
         else:
@@ -116,18 +113,9 @@ class Outputs:
 
     def encode(self, y, n_inputs):
         """Numbers of the tokens of each output, as many outputs as inputs."""
-        y = _samples(y, "y")
-        if len(y) != n_inputs:
-            raise ValueError(f"X has {n_inputs} samples, y has {len(y)}")
+        y = check.items(y, "y", "outputs, one for each input", n_inputs)
         named = [(f"y[{i}]", own) for i, own in enumerate(y)]
         return [_encode(_output(own, name), self._number, name) for name, own in named]
-
-
-def _samples(values, name):
-    values = check.items(values, name, "sequences")
-    if not values:
-        raise ValueError(f"{name} is empty: it needs a sequence at least")
-    return values
 
 
 def _kind(x, name):
@@ -210,9 +198,7 @@ def _numbered(sequences, name):
 
 def _named(tokens, n_columns):
     """Numbers of the tokens that a user names for each column."""
-    tokens = check.items(tokens, "input_tokens", "tokens of each column")
-    if len(tokens) != n_columns:
-        raise ValueError(f"input_tokens are of {len(tokens)} columns, and inputs have {n_columns}")
+    tokens = check.items(tokens, "input_tokens", "columns of tokens", n_columns)
     named = [(f"input_tokens[{c}]", own) for c, own in enumerate(tokens)]
     return [_numbered([_output(own, name)], name) for name, own in named]
 

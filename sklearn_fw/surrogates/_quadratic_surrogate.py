@@ -30,11 +30,6 @@ def _check_kernel(value, name):
         check.choice(value, name, KERNELS)
 
 
-def _check_kernel_params(value, name):
-    if value is not None and not isinstance(value, dict):
-        raise TypeError(f"{name} must be a dict or None, got {value!r}")
-
-
 class QuadraticSurrogateClassifier(ClassifierMixin, Estimator):
     """Consistent classifier for any task loss, by a quadratic surrogate.
 
@@ -171,7 +166,7 @@ class QuadraticSurrogateClassifier(ClassifierMixin, Estimator):
     gamma: check.optional(check.strength) = None
     degree: check.optional(check.strength) = 3
     coef0: check.number = 1
-    kernel_params: _check_kernel_params = None
+    kernel_params: check.instance_of(dict | None) = None
     standardize: check.auto_or(check.flag, "True or False") = "auto"
     solver: check.options("ridge", "asgd") = "ridge"
     alpha: check.auto_or(check.strength) = "auto"
@@ -292,7 +287,6 @@ class QuadraticSurrogateClassifier(ClassifierMixin, Estimator):
 
     def _answer(self, X, name):
         """A method of the outputs for the functions of X."""
-        check_is_fitted(self)
         X = check.rows(self, X, reset=False, accept_sparse="csr")
         features = X if self.X_fit_ is None else kernel_matrix(self, X)
         coef = self.coef_ if self.X_fit_ is None else self.dual_coef_

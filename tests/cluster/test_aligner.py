@@ -98,8 +98,8 @@ def test_few_slots_are_told_of():
 
 
 @pytest.mark.parametrize("sequences, options, error, message", [
-    ([["a"], []], {}, ValueError, r"sequences\[1\] is empty"),
-    ([], {}, ValueError, "sequences holds no sequence"),
+    ([["a"], []], {}, ValueError, r"sequences\[1\] must be a list of 1 or more tokens"),
+    ([], {}, ValueError, "sequences must be a list of 1 or more"),
     ([["a"], "b"], {}, TypeError, r"sequences\[1\] must be a list of tokens"),
     ([["a"], [["b"]]], {}, TypeError, r"sequences\[1\] holds \['b'\]: take text"),
     ([["a"], [None]], {}, ValueError, r"sequences\[1\] holds None"),

@@ -402,8 +402,8 @@ def test_torch_is_named_where_it_is_missing(monkeypatch):
     [
         (["ab", ""], ["ab", "a"], ValueError, r"X\[1\] is empty: leave it out"),
         (["ab", "a"], ["ab", ""], ValueError, r"y\[1\] is empty: leave it out"),
-        ([], [], ValueError, "X is empty: it needs a sequence at least"),
-        (["ab"], ["ab", "a"], ValueError, "X has 1 samples, y has 2"),
+        ([], [], ValueError, "X must be a list of 1 or more sequences, got 0"),
+        (["ab"], ["ab", "a"], ValueError, "y must be a list of 1 outputs, .*, got 2"),
         ("ab", ["ab"], TypeError, "X must be a list of sequences, got a str"),
         ([3], ["ab"], TypeError, r"X\[0\] must be a text, a list of tokens or an array"),
         (["ab"], [3], TypeError, r"y\[0\] must be a text or a list of tokens"),
@@ -436,9 +436,9 @@ def test_errors_of_data(torch, X, y, error, message):
         ({"task_loss": lambda a, b: np.nan}, "must return a number >= 0 that is finite, got nan"),
         ({"task_loss": "meteor"}, "task_loss must be one of"),
         ({"task_loss": "phrase_f1"}, "y holds 'x', which is neither 'O' nor starts with"),
-        ({"search": "all"}, "search must be a LearningToSearch object or None"),
-        ({"network": 100}, "network must be a RecurrentNetwork object or None"),
-        ({"training": 0.1}, "training must be a Minibatches object or None"),
+        ({"search": "all"}, "search must be a LearningToSearch or None"),
+        ({"network": 100}, "network must be a RecurrentNetwork or None"),
+        ({"training": 0.1}, "training must be a Minibatches or None"),
         ({"network__hidden_size": 7}, "hidden_size must be even if bidirectional"),
         ({"network__attention": None, "network__input_feed": True}, "input_feed=True needs"),
         ({"network__device": "abacus"}, "device 'abacus' cannot be used by PyTorch"),
@@ -458,7 +458,7 @@ def test_errors_of_predictions(torch):
     free = small(output_length=4).fit(WORDS, reversed_words())
     with pytest.raises(ValueError, match=r"y.0. has 5 tokens, more than max_length_=4"):
         free.score_samples(["abc"], ["abcab"])
-    with pytest.raises(ValueError, match="X has 1 samples, y has 2"):
+    with pytest.raises(ValueError, match=r"y must be a list of 1 outputs, .*, got 2"):
         model.task_losses(["abc"], ["abc", "abc"])
     assert isinstance(model.task_loss_, HammingLoss)
     assert isinstance(free.task_loss_, EditLoss)
