@@ -229,11 +229,11 @@ def within(low, high, closed="both"):
     return accept
 
 
-def options(*names, other=None):
-    """One of a few strings; ``other`` names what else is possible, which is checked elsewhere."""
+def options(*names, kind=(), other=None):
+    """One of a few strings, or of a kind; ``other`` names what else there is, checked elsewhere."""
 
     def accept(value, name):
-        if other is None or isinstance(value, str):
+        if not isinstance(value, kind) and (other is None or isinstance(value, str)):
             choice(value, name, names, other)
 
     return accept

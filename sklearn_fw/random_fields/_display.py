@@ -63,9 +63,9 @@ class MarginalsDisplay(Display):
             kwargs.setdefault("aspect", "auto")
             labels = {"xlabel": "State", "ylabel": "Variable"}
         else:
-            shape = check.items(shape, "shape", "two integers")
+            shape = check.items(shape, "shape", "integers", 2)
             shape = tuple(check.integer(side, "shape", 1) for side in shape)
-            if len(shape) != 2 or math.prod(shape) != len(values):
+            if math.prod(shape) != len(values):
                 n = len(values)
                 raise ValueError(f"shape must have {n} pixels, one per variable, got {shape}")
             state = check.integer(state, "state", 0)

@@ -1,13 +1,12 @@
 """Inputs and outputs of users as numbers of tokens, or as features."""
 
-from numbers import Integral
-
 import numpy as np
 
 from .._core import check
 from .._core.packed import objects, padded
 from ..task_losses import tokens_of
 
+LENGTHS = "auto", "fixed", "free"  # of outputs, besides a number
 LONGER = 1.5  # than the longest output of fit: where outputs without an end are cut
 ADVICE = "name all tokens in fit, or in the first partial_fit, by classes and input_tokens"
 
@@ -46,15 +45,7 @@ class Reader:
         X = check.items(X, "X", "sequences", least=1)
         if self.n_features is None:
             return self._encoded(_all_columns(X, len(self.vocabularies)), is_training)
-        found = []
-        for i, x in enumerate(X):
-            own = _features(x, f"X[{i}]")
-            if own.shape[1] != self.n_features:
-                raise ValueError(
-                    f"X[{i}] has {own.shape[1]} features, but fit had {self.n_features}"
-                )
-            found.append(own)
-        return Inputs(found)
+        return Inputs([_features(x, f"X[{i}]", self.n_features) for i, x in enumerate(X)])
 
     def _encoded(self, columns, is_training):
         return Inputs([
@@ -132,14 +123,10 @@ def _kind(x, name):
     return "columns" if len(x) and isinstance(x[0], tuple) else "tokens"
 
 
-def _features(x, name):
+def _features(x, name, n_features="n_features"):
     if isinstance(x, str):
         raise TypeError(f"{name} is a text, but the first input of fit held features")
-    x = check.array(x, name)
-    if x.ndim != 2 or not x.shape[1]:
-        raise ValueError(f"{name} must be of shape (length, n_features), got shape {x.shape}")
-    if not len(x):
-        raise ValueError(f"{name} is empty: leave it out")
+    x = check.shaped(x, name, "length", n_features)
     if np.abs(x).max() > np.finfo(np.float32).max / 2:
         raise ValueError(f"{name} holds numbers that single precision cannot: scale the features")
     return x
@@ -223,13 +210,6 @@ def _array(tokens):
 
 
 # ---- lengths of outputs --------------------------------------------------------------------------
-
-
-def check_length(value, name):
-    if isinstance(value, Integral) and not isinstance(value, bool):
-        check.integer(value, name, 1)
-    elif not check.is_named(value, "auto", "fixed", "free"):
-        raise ValueError(f"{name} must be 'auto', 'fixed', 'free' or a number, got {value!r}")
 
 
 def most_tokens(wanted, n_in, n_out, before=None):

@@ -27,7 +27,7 @@ from ._losses import LOSSES
 from ._network import Network
 from ._search import Draws, LearningToSearch
 from ._settings import Minibatches, RecurrentNetwork
-from ._tokens import Outputs, Reader, check_length, check_lengths, most_tokens
+from ._tokens import LENGTHS, Outputs, Reader, check_lengths, most_tokens
 
 
 class SeaRNNTransducer(CallbackSupportMixin, Estimator):
@@ -137,7 +137,7 @@ class SeaRNNTransducer(CallbackSupportMixin, Estimator):
     search: check.instance_of(LearningToSearch | None) = None
     network: check.instance_of(RecurrentNetwork | None) = None
     training: check.instance_of(Minibatches | None) = None
-    output_length: check_length = "auto"
+    output_length: check.auto_or(check.at_least(1), "a number", LENGTHS) = "auto"
     beam_size: check.at_least(1) = 1
     max_iter: int = 2000
     time_limit: float | None = None

@@ -1,5 +1,6 @@
 """The classifier by a quadratic surrogate of any task loss."""
 
+from collections.abc import Callable
 from dataclasses import KW_ONLY
 
 import numpy as np
@@ -23,11 +24,6 @@ MOST_OUTPUTS = 5000
 LEAST_COST = 0.01  # of the largest one, in weights of samples
 NAMES = ("auto", "hamming", "hamming_sum", "zero_one")  # of losses of labels
 KERNELS = {"auto", *PAIRWISE_KERNEL_FUNCTIONS, "precomputed"}
-
-
-def _check_kernel(value, name):
-    if not callable(value):
-        check.choice(value, name, KERNELS)
 
 
 class QuadraticSurrogateClassifier(ClassifierMixin, Estimator):
@@ -162,7 +158,7 @@ class QuadraticSurrogateClassifier(ClassifierMixin, Estimator):
     task_loss: object = "auto"
     _: KW_ONLY
     score_space: object = "loss"
-    kernel: _check_kernel = "auto"
+    kernel: check.options(*KERNELS, kind=Callable) = "auto"
     gamma: check.optional(check.strength) = None
     degree: check.optional(check.strength) = 3
     coef0: check.number = 1

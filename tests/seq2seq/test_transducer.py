@@ -415,7 +415,7 @@ def test_torch_is_named_where_it_is_missing(monkeypatch):
         (["ab", np.eye(2)], ["ab", "ab"], TypeError, r"X\[1\] holds features, but the first"),
         ([np.full((2, 2), np.nan)], ["ab"], ValueError, r"X\[0\] must be finite"),
         ([np.full((2, 2), 1e39)], ["ab"], ValueError, "single precision cannot: scale"),
-        ([np.zeros((0, 2))], ["ab"], ValueError, r"X\[0\] is empty"),
+        ([np.zeros((0, 2))], ["ab"], ValueError, r"X\[0\] must have shape .*, got \(0, 2\)"),
         ([[None]], ["a"], ValueError, r"X\[0\] holds None, which is not a token"),
         ([[("a", 1), ("b",)]], ["ab"], ValueError, r"X\[0\] must hold as many tokens in each"),
     ],
