@@ -58,14 +58,11 @@ class Packed:
         self.values = _check_values(values)
         self.offsets = _check_offsets(offsets, self.values.shape[0])
         n_blocks = len(self.offsets) - 1
-        if index is None:
-            self.index = np.arange(n_blocks, dtype=np.int64)
-        else:
-            self.index = _as_integers(index, "index")
-            if len(self.index) and not 0 <= self.index.min() <= self.index.max() < n_blocks:
-                raise IndexError(
-                    f"index must name blocks 0 to {n_blocks - 1} of offsets, got {index!r:.60}"
-                )
+        self.index = _as_integers(np.arange(n_blocks) if index is None else index, "index")
+        if len(self.index) and not 0 <= self.index.min() <= self.index.max() < n_blocks:
+            raise IndexError(
+                f"index must name blocks 0 to {n_blocks - 1} of offsets, got {index!r:.60}"
+            )
 
     @classmethod
     def from_list(cls, blocks):

@@ -339,11 +339,8 @@ class KnowledgeBaseAligner(Estimator):
         return [self.mapping_.get(names[c]) for c in self._codes(entities1, 0, "entities1")]
 
     def _codes(self, entities, side, name):
-        if isinstance(entities, str) or not np.iterable(entities):
-            raise TypeError(f"{name} must be a list, got {entities!r:.60}")
-        kb = (self.kb1_, self.kb2_)[side]
-        codes = []
-        for e in entities:
+        kb, codes = (self.kb1_, self.kb2_)[side], []
+        for e in check.items(entities, name, "entities"):
             try:
                 codes.append(kb._codes[e])
             except (KeyError, TypeError):

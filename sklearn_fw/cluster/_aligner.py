@@ -213,9 +213,7 @@ class SequenceAligner(Estimator):
     def _find_n_slots(self, lengths):
         if isinstance(self.n_slots, str):
             return max(FEW_SLOTS, sum(lengths))
-        if self.n_slots < max(lengths):
-            raise ValueError(f"n_slots must be at least {max(lengths)}, for the longest sequence")
-        return int(self.n_slots)
+        return check.integer(self.n_slots, "n_slots", max(lengths))
 
     def _search(self, problem, domain, rng):
         first = domain.place(rng.random_sample(domain.size))

@@ -216,10 +216,8 @@ class StateActionDisplay(Display):
         """
         check_fitted(estimator, kind=JointStateActionClustering)
         clips = check.items(clips, "clips", "dicts")
-        index = check.integer(index, "index", 0)
         Clips(clips)  # refuses a bad clip by its number
-        if index >= len(clips):
-            raise ValueError(f"index == {index}, but there are {len(clips)} clips")
+        index = check.integer(index, "index", 0, len(clips) - 1)
         clip = clips[index : index + 1]
         data = Clips(clip)
         found, scored = estimator.predict(clip), estimator.decision_function(clip)

@@ -219,7 +219,7 @@ class TRWRun(IterativeMethod):
     def correct(self, tol):
         if self.kind is None:
             return
-        _, self._last_correction_gap = trw.correct(
+        self._last_correction_gap = trw.correct(
             self.energy, self.atoms, self.alpha, self.delta, self.mu, self.kind, tol,
             CORRECTION_STEPS,
         )  # fmt: skip

@@ -52,7 +52,7 @@ def test_candidates_and_action_are_drawn_in_time():
     assert len(display.bars_) == len(given[1]["start"])
     at = given[1]["t_action"][model.predict([given[1]]).action_locations[0]]
     assert display.action_line_.get_xdata()[0] == at
-    with pytest.raises(ValueError, match="index == 9, but there are 4 clips"):
+    with pytest.raises(ValueError, match="index == 9, must be <= 3"):
         StateActionDisplay.from_estimator(model, given, 9)
     with pytest.raises(TypeError, match="estimator must be a SequenceAligner"):
         AlignedScriptDisplay.from_estimator(model, [["a"]])

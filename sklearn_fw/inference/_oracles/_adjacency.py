@@ -5,6 +5,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from ..._core.budget import time_budget
 from ..._core.oracle import Oracle
 from ..._core.packed import starts_of
 from ..._core.parameters import check_parameters
@@ -55,6 +56,16 @@ class GraphOracle(Oracle):
     def _expect(self, scores):
         expect_scores(scores)
         check_parameters(self)
+
+
+class Settling(GraphOracle):
+    """Base of oracles that err by rounding or by tolerances: `settled` takes their ``_attempt``."""
+
+    time_limit = None
+
+    def _argmax(self, scores, start):
+        with time_budget(self.time_limit, ends_oracles=True):
+            return settled(self._attempt, scores, start, exact=self.exact)
 
 
 class Adjacency(NamedTuple):

@@ -12,7 +12,7 @@ from ..._core import check
 from ..._core.budget import time_left
 from ..._core.scores import PairwiseScores, allowed, arrays_of
 from ..._kernels import lazy
-from ._adjacency import ROUNDING, GraphOracle, PlanCache, first_labels, settled, softened
+from ._adjacency import ROUNDING, GraphOracle, PlanCache, Settling, first_labels, settled, softened
 from ._exact import RankingOracle
 
 max_flow = lazy("graphs.max_flow")
@@ -21,7 +21,7 @@ DIAGONAL = [0, 1], [0, 1]
 OFF_DIAGONAL = [0, 1], [1, 0]
 
 
-class QPBO(GraphOracle):
+class QPBO(Settling):
     """Approximate MAP inference with a bound for two states, by roof duality (QPBO).
 
     Maximizes the score of `PairwiseScores` over the linear program on the local polytope, where
@@ -68,10 +68,7 @@ class QPBO(GraphOracle):
     (array([1, 0, 1, 1], dtype=int32), 6.0, 6.5)
     """
 
-    def _argmax(self, scores, start):
-        return settled(self._relax, scores, start)
-
-    def _relax(self, scores, start):
+    def _attempt(self, scores, start):
         form = switch_form(scores, "QPBO")
         if form is None:
             return None
@@ -362,7 +359,7 @@ class GraphCut(RankingOracle):
             return None
         if form.crossed.any() and start is not None:
             # What is left out of attractive tables leaves others, which roof duality takes.
-            return QPBO()._relax(scores, start)
+            return QPBO()._attempt(scores, start)
         cut = Cut.of(form, scores)
         return cut.labels, scores.value(cut.labels), form.bound(cut.flow), 2 * form.rounding
 

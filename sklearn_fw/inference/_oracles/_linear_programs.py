@@ -9,16 +9,16 @@ from scipy import sparse
 from scipy.optimize import Bounds, LinearConstraint, linprog, milp
 
 from ..._core import check
-from ..._core.budget import time_budget, time_left
+from ..._core.budget import time_left
 from ..._core.scores import PairwiseScores, check_range
 from ._adjacency import (
     ROUNDING,
     GraphOracle,
     PlanCache,
+    Settling,
     first_labels,
     is_negligible,
     nothing_allowed,
-    settled,
 )
 from ._cuts import half_integral, possible_states
 
@@ -202,7 +202,7 @@ def solve_integers(cost, n_integers, largest, matrix, sums, gap=0.0):
     )
 
 
-class MILP(GraphOracle):
+class MILP(Settling):
     """MAP inference on small graphs, by mixed-integer linear programming.
 
     Maximizes the score of `PairwiseScores` over the integral points of the local polytope::
@@ -268,11 +268,7 @@ class MILP(GraphOracle):
     def exact(self):
         return self.time_limit is None and self.mip_rel_gap <= EXACT_GAP
 
-    def _argmax(self, scores, start):
-        with time_budget(self.time_limit, ends_oracles=True):
-            return settled(self._solve, scores, start, exact=self.exact)
-
-    def _solve(self, scores, start):
+    def _attempt(self, scores, start):
         polytope = self._polytope(scores)
         scores = without_impossible_pairs(scores)
         cost, largest, scale, constant, error = costs(scores)
@@ -295,7 +291,7 @@ class MILP(GraphOracle):
         return labels, value, bound, 2 * error
 
 
-class LPRelaxation(GraphOracle):
+class LPRelaxation(Settling):
     """LP relaxation of MAP inference: bound, fractional optimum, rounded labeling.
 
     Maximizes the score of `PairwiseScores` over the local polytope: marginals of nodes and edges
@@ -355,10 +351,7 @@ class LPRelaxation(GraphOracle):
 
     _polytope = PlanCache(Polytope.of_graph)
 
-    def _argmax(self, scores, start):
-        return settled(self._round, scores, start)
-
-    def _round(self, scores, start):
+    def _attempt(self, scores, start):
         solution = self._solve(scores)
         if solution is None:
             return None

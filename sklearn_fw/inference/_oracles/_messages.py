@@ -5,16 +5,16 @@ import copy
 import numpy as np
 
 from ..._core import check
-from ..._core.budget import time_budget, time_left
+from ..._core.budget import time_left
 from ..._core.loop import get_logger
 from ..._kernels import lazy
-from ._adjacency import GraphOracle, PlanCache, adjacency, first_labels, prepare, settled
+from ._adjacency import GraphOracle, PlanCache, Settling, adjacency, first_labels, prepare
 from ._local_search import climb
 
 message_passing = lazy("graphs.message_passing")
 
 
-class TRWS(GraphOracle):
+class TRWS(Settling):
     """Approximate MAP inference with a bound, by sequential tree-reweighted messages.
 
     Maximizes the score of `PairwiseScores` approximately, and minimizes a bound on the score of
@@ -75,10 +75,7 @@ class TRWS(GraphOracle):
 
     _plan = PlanCache(adjacency)
 
-    def _argmax(self, scores, start):
-        return settled(self._pass, scores, start)
-
-    def _pass(self, scores, start):
+    def _attempt(self, scores, start):
         incumbent = Incumbent(scores, self._plan(scores), start)
         relaxation = Relaxation(incumbent.problem)
         for _ in range(self.max_iter):
@@ -243,7 +240,7 @@ class MaxProduct(GraphOracle):
         return incumbent.labels, incumbent.value, np.inf
 
 
-class BranchAndBound(GraphOracle):
+class BranchAndBound(Settling):
     """MAP inference on any graph, by depth-first search with tree-reweighted bounds.
 
     Maximizes the score of `PairwiseScores` exactly; with a budget it returns the incumbent
@@ -318,11 +315,7 @@ class BranchAndBound(GraphOracle):
     def exact(self):
         return self.max_nodes is None and self.time_limit is None
 
-    def _argmax(self, scores, start):
-        with time_budget(self.time_limit, ends_oracles=True):
-            return settled(self._search, scores, start, exact=self.exact)
-
-    def _search(self, scores, start):
+    def _attempt(self, scores, start):
         max_nodes = np.inf if self.max_nodes is None else self.max_nodes
         search = _Search(scores, self._plan(scores), start)
         search.explore(Relaxation(search.incumbent.problem), self.max_iter)
