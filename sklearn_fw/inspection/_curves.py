@@ -319,6 +319,5 @@ def _check_param(estimator, name, values, n):
     values = check.items(values, "param_range", "values of param_name", least=1)
     if check.is_named(name, "train_size"):
         return [check.integer(value, "param_range", 2, n) for value in values]
-    if not isinstance(name, str) or name not in estimator.get_params():
-        raise ValueError(f"param_name must be 'train_size' or a parameter, got {name!r:.60}")
+    check.choice(name, "param_name", {"train_size", *estimator.get_params()})
     return values

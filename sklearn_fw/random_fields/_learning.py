@@ -76,13 +76,9 @@ def check_learned(learned, name, n_variables):
 
 def _given_edges(edges, name="edges"):
     """A name, or an array of integers of which nothing else is known."""
-    if edges is None or (isinstance(edges, str) and edges not in ("complete", "tree")):
-        raise ValueError(
-            f"{name} must be 'complete', 'tree', an array of shape (n_edges, 2), [] for none, or a "
-            f"networkx graph; got {edges!r}"
-        )
-    if isinstance(edges, str):
-        return edges
+    if edges is None or isinstance(edges, str):
+        other = "an array of shape (n_edges, 2), [] for none, or a networkx graph"
+        return check.choice(edges, name, ("complete", "tree"), other)
     return integers(list(edges.edges()) if hasattr(edges, "edges") else edges, name, 2)
 
 
