@@ -152,13 +152,8 @@ class OwnAdapter(Adapter):
         if objective != "loss":
             raise ValueError("objective must be 'loss' for estimators with an input_gradient")
         named = target if self.scores(X[:1]) is None else self.classes[target]
-        found = np.asarray(self.estimator.input_gradient(X.copy(), named))
-        if found.shape != X.shape or found.dtype.kind not in "fiu":
-            raise ValueError(
-                f"estimator: input_gradient must give numbers of the shape of X, {X.shape}, got "
-                f"{found.dtype} of shape {found.shape}"
-            )
-        return found.astype(np.float64)
+        found = self.estimator.input_gradient(X.copy(), named)
+        return check.shaped(found, "input_gradient of estimator", *X.shape)
 
 
 class NumericAdapter(Adapter):

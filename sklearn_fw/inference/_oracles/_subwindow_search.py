@@ -5,7 +5,7 @@ import numpy as np
 from ..._core import check
 from ..._core.budget import time_budget, time_left
 from ..._core.oracle import Oracle
-from ..._core.scores import check_sums, floats
+from ..._core.scores import check_sums
 from ..._kernels import lazy
 from ...task_losses import as_box
 from ._adjacency import ROUNDING
@@ -43,14 +43,7 @@ class BoxScores:
     """
 
     def __init__(self, weights, truth=None, cost=1.0):
-        self.weights = floats(weights, "weights")
-        if self.weights.ndim != 2 or 0 in self.weights.shape:
-            raise ValueError(
-                f"weights must have shape (n_rows, n_columns) with at least one of each, got "
-                f"{self.weights.shape}"
-            )
-        if not np.all(np.isfinite(self.weights)):
-            raise ValueError("weights must be finite")
+        self.weights = check.matrix(weights, "weights")
         check_sums(np.abs(self.weights).max(), 2 * self.weights.size)
         self.truth = None if truth is None else as_box(truth, "truth", self.weights.shape)
         self.cost = 0.0 if truth is None else check.moderate(cost, "cost")
