@@ -184,8 +184,10 @@ def _restore_shared(unary, table, edges):
 
 def expect_scores(scores):
     if not isinstance(scores, PairwiseScores):
-        got = type(scores).__name__
-        raise TypeError(f"scores must be PairwiseScores, got {got}: use PairwiseScores.from_arrays")
+        raise TypeError(
+            f"scores must be PairwiseScores, got {type(scores).__name__}: make them with "
+            f"PairwiseScores.from_arrays, or with the method scores() of a PairwiseMRF"
+        )
 
 
 def is_shared(pairwise):
