@@ -214,5 +214,5 @@ def test_evidence_without_names():
 
 
 def test_factors_that_are_no_pairs():
-    with pytest.raises(TypeError, match=r"factors\[0\] must be a pair \(scope, table\)"):
+    with pytest.raises(TypeError, match=r"factors\[0\] must be a list of parts, a scope and"):
         FactorGraph([2], [3])
