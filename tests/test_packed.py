@@ -194,7 +194,7 @@ def test_wrong_parts_are_refused(arguments, error, message):
 @pytest.mark.parametrize(
     ("blocks", "message"),
     [
-        ([], "blocks is empty"),
+        ([], "blocks must be a list of 1 or more arrays"),
         ([VALUES, VALUES[:, :1]], r"sample 1 has rows of shape \(1,\), sample 0 of \(2,\)"),
         ([VALUES, sp.csr_array(VALUES)], "samples 1 and 0 are not both sparse"),
         ([1, 2], "sample 0 is a scalar"),

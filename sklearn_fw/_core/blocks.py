@@ -43,9 +43,7 @@ def list_of_blocks(X, name):
 
 def delayed_blocks(X, y, sample_weight):
     """X, y and weights (or None) of every block."""
-    given = {"X": X, "y": y, "sample_weight": sample_weight}
-    if sample_weight is None:
-        del given["sample_weight"]
+    given = {"X": X, "y": y} | ({} if sample_weight is None else {"sample_weight": sample_weight})
     columns = {name: list_of_blocks(values, name) for name, values in given.items()}
     sizes = {name: len(column) for name, column in columns.items()}
     if len(set(sizes.values())) > 1:

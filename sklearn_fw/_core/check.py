@@ -15,7 +15,7 @@ from sklearn.base import clone
 from sklearn.utils import check_array, check_scalar
 from sklearn.utils import check_random_state as _random_state
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import validate_data
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .blocks import aligned, refuse_collection
 
@@ -97,14 +97,35 @@ def flag(value, name):
     return bool(value)
 
 
-def items(values, name, what):
-    """The elements of a list, tuple, array or other container, but not of text or a mapping."""
+def items(values, name, what, n=None, least=0):
+    """The elements of a list, tuple, array or other container, but not of text or a mapping.
+
+    ``n`` is how many there must be, ``least`` how many at least.
+    """
     if isinstance(values, str | bytes | dict | set) or not hasattr(values, "__iter__"):
         kind = "None" if values is None else f"a {type(values).__name__}"
         raise TypeError(f"{name} must be a list of {what}, got {kind}")
     if getattr(values, "ndim", 1) == 0:
         raise TypeError(f"{name} must be a list of {what}, got an array without axes")
-    return list(values)
+    values = list(values)
+    if len(values) < least or n not in (None, len(values)):
+        wanted = f"{least} or more" if n is None else n
+        raise ValueError(f"{name} must be a list of {wanted} {what}, got {len(values)}")
+    return values
+
+
+def instance(value, name, kind):
+    """An object of a class, or of one of a union such as ``dict | None``."""
+    if not isinstance(value, kind):
+        kinds = " or ".join(one.__name__ for one in getattr(kind, "__args__", (kind,)))
+        kinds = kinds.replace("NoneType", "None")
+        raise TypeError(f"{name} must be a {kinds}, got {value!r:.60}")
+    return value
+
+
+def texts(values, name, n=None):
+    found = enumerate(items(values, name, "texts", n))
+    return [instance(value, f"{name}[{i}]", str) for i, value in found]
 
 
 def unpacked(answer, parts, name):
@@ -190,6 +211,10 @@ def resolve_named(value, name, base, makers):
 # ---- constraints, made of checks: functions of value and name -----------------------------------
 
 
+def instance_of(kind):
+    return functools.partial(instance, kind=kind)
+
+
 def at_least(minimum):
     return functools.partial(integer, minimum=minimum)
 
@@ -204,11 +229,11 @@ def within(low, high, closed="both"):
     return accept
 
 
-def options(*names, other=None):
-    """One of a few strings; ``other`` names what else is possible, which is checked elsewhere."""
+def options(*names, kind=(), other=None):
+    """One of a few strings, or of a kind; ``other`` names what else there is, checked elsewhere."""
 
     def accept(value, name):
-        if other is None or isinstance(value, str):
+        if not isinstance(value, kind) and (other is None or isinstance(value, str)):
             choice(value, name, names, other)
 
     return accept
@@ -371,9 +396,11 @@ def data(estimator, X, *y, **options):
     return (aligned(found[0]), *found[1:]) if isinstance(found, tuple) else aligned(found)
 
 
-def rows(estimator, X, *y, **options):
-    """`data` as float64, with squares that do not overflow."""
-    found = data(estimator, X, *y, dtype=np.float64, **options)
+def rows(estimator, X, *y, reset=True, **options):
+    """`data` as float64 with squares that do not overflow; unless ``reset``, of what is fitted."""
+    if not reset:
+        check_is_fitted(estimator)
+    found = data(estimator, X, *y, dtype=np.float64, reset=reset, **options)
     X = found[0] if y else found
     magnitude(X.data if sp.issparse(X) else X, "X")
     return found

@@ -9,9 +9,7 @@ REMEDY = "pass the fitted estimator; of a search best_estimator_, of a pipeline 
 
 
 def check_label(name):
-    if not (name is None or isinstance(name, str)):
-        raise TypeError(f"name must be text or None, got {name!r}")
-    return name
+    return check.instance(name, "name", str | None)
 
 
 def check_fitted(estimator, *attributes, kind=None, enough=all):
@@ -32,12 +30,7 @@ def check_names(names, size, parameter):
     """Texts for ``size`` things; None makes their numbers."""
     if names is None:
         return [str(k) for k in range(size)]
-    names = check.items(names, parameter, "text")
-    if strange := [name for name in names if not isinstance(name, str)]:
-        raise TypeError(f"{parameter} must hold text, got {strange[0]!r:.80}: take str of each")
-    if len(names) != size:
-        raise ValueError(f"{parameter} must hold {size} names, got {len(names)}")
-    return names
+    return check.texts(names, parameter, size)
 
 
 def check_vectors(finite=True, **named):

@@ -126,16 +126,6 @@ def read_text(path, encoding="utf-8"):
 
 def to_text(content, file, encoding="utf-8"):
     """Text of the bytes of a file, without a byte order mark and without NUL."""
-    content = without_mark(content, file, encoding)
-    try:
-        return content.decode(encoding)
-    except UnicodeDecodeError as error:
-        line = content.count(b"\n", 0, error.start) + 1
-        raise damage(file, f"is not in {encoding}: {error.reason}", line=line) from None
-
-
-def without_mark(content, file, encoding):
-    """The bytes of a text without its byte order mark; refused where they hold NUL."""
     if codecs.lookup(encoding).name in MARKED:
         content = content.removeprefix(codecs.BOM_UTF8)
     zero = content.find(b"\0")
@@ -144,7 +134,11 @@ def without_mark(content, file, encoding):
         remedy = f"is it in UTF-16 or UTF-32? Write it in {encoding}" if wide else "is it binary?"
         line = content.count(b"\n", 0, zero) + 1
         raise damage(file, f"holds a NUL byte, which no text has: {remedy}", line=line)
-    return content
+    try:
+        return content.decode(encoding)
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        raise damage(file, f"is not in {encoding}: {error.reason}", line=line) from None
 
 
 def read_arrays(path, needed):

@@ -58,14 +58,11 @@ class Packed:
         self.values = _check_values(values)
         self.offsets = _check_offsets(offsets, self.values.shape[0])
         n_blocks = len(self.offsets) - 1
-        if index is None:
-            self.index = np.arange(n_blocks, dtype=np.int64)
-        else:
-            self.index = _as_integers(index, "index")
-            if len(self.index) and not 0 <= self.index.min() <= self.index.max() < n_blocks:
-                raise IndexError(
-                    f"index must name blocks 0 to {n_blocks - 1} of offsets, got {index!r:.60}"
-                )
+        self.index = _as_integers(np.arange(n_blocks) if index is None else index, "index")
+        if len(self.index) and not 0 <= self.index.min() <= self.index.max() < n_blocks:
+            raise IndexError(
+                f"index must name blocks 0 to {n_blocks - 1} of offsets, got {index!r:.60}"
+            )
 
     @classmethod
     def from_list(cls, blocks):
@@ -79,9 +76,8 @@ class Packed:
         """
         if isinstance(blocks, Packed):
             return blocks
-        blocks = [_as_block(b, i) for i, b in enumerate(check.items(blocks, "blocks", "arrays"))]
-        if not blocks:
-            raise ValueError("blocks is empty: a Packed needs at least one sample")
+        blocks = check.items(blocks, "blocks", "arrays", least=1)
+        blocks = [_as_block(b, i) for i, b in enumerate(blocks)]
         _check_alike(blocks)
         return cls._view(*stack(blocks), np.arange(len(blocks)))
 
@@ -311,8 +307,8 @@ def joined(*containers):
     return list(chain.from_iterable(containers))
 
 
-def padded(rows, width, fill):
-    out = np.full((len(rows), width), fill, np.int64)
+def padded(rows, width, fill, of=(), dtype=np.int64):
+    out = np.full((len(rows), width, *of), fill, dtype)
     for row, own in zip(out, rows):
         row[: len(own)] = own
     return out

@@ -122,11 +122,7 @@ class PairwiseScores:
             raise ValueError(
                 f"unary must have shape (n_nodes, n_states), at least (1, 1), got {unary.shape}"
             )
-        if edges.ndim != 2 or edges.shape[1] != 2:
-            raise ValueError(f"edges must have shape (n_edges, 2), got {edges.shape}")
-        if edges.dtype.kind not in "iu":
-            raise ValueError(f"edges must hold integers, got dtype {edges.dtype}")
-        _check_ends(edges, self.n_nodes, "nodes")
+        check_ends(edges, self.n_nodes, "nodes")
         expected = (self.n_edges, self.n_states, self.n_states)
         if pairwise.shape != expected:
             raise ValueError(
@@ -305,15 +301,16 @@ def count_labelings(scores):
 def check_edges(edges, n_nodes, what="variables", name="edges"):
     """Edges as int64 of shape (n_edges, 2), refused when they make no sense."""
     edges = integers([] if edges is None else edges, name, 2)
-    if not len(edges):
-        return edges
-    if edges.ndim != 2 or edges.shape[1] != 2:
-        raise ValueError(f"{name} must be integers of shape (n_edges, 2), got {edges.shape}")
-    _check_ends(edges, n_nodes, what, name)
+    check_ends(edges, n_nodes, what, name)
     return edges
 
 
-def _check_ends(edges, n_nodes, what, name="edges"):
+def check_ends(edges, n_nodes, what, name="edges"):
+    """Refuse an array of edges as `check_edges` does."""
+    if edges.ndim != 2 or edges.shape[1] != 2 or edges.dtype.kind not in "iu":
+        raise ValueError(
+            f"{name} must be integers of shape (n_edges, 2), got {edges.shape} of {edges.dtype}"
+        )
     if edges.size and (edges.min() < 0 or edges.max() >= n_nodes):
         raise ValueError(
             f"{name} must name {what} 0 to {n_nodes - 1}, got {edges.min()} to {edges.max()}"

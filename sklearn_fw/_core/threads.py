@@ -82,7 +82,7 @@ CHUNK = 1 << 15
 class ThreadPool:
     def __init__(self, size, chunk=None):
         self.size = size
-        self._chunk = chunk
+        self._chunk = chunk or CHUNK
         self._pool = None
         self._stop = Event()
 
@@ -111,11 +111,10 @@ class ThreadPool:
     def _part(self, work, order, worker):
         done = 0.0
         try:
-            chunk = self._chunk or CHUNK
-            for start in range(0, order.size, chunk):
+            for start in range(0, order.size, self._chunk):
                 if self._stop.is_set():
                     break
-                done += work(order[start : start + chunk], worker)
+                done += work(order[start : start + self._chunk], worker)
         except BaseException:
             self._stop.set()  # the others need not finish
             raise

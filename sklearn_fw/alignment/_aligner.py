@@ -1,7 +1,7 @@
 """Greedy one-to-one alignment of two knowledge bases (SiGMa)."""
 
 from collections import Counter
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import KW_ONLY
 from functools import partial
 
@@ -22,6 +22,7 @@ from ._knowledge_base import check_knowledge_base
 kernels = lazy("graphs.greedy_alignment")
 
 MOST_LABELS = 100_000  # of both sides, for which trigrams are tried
+SEEDS = "exact_string", "random_exact"
 
 MATCH = [
     ("entity1", object), ("entity2", object), ("score", float), ("iteration", int),
@@ -32,18 +33,6 @@ MATCH = [
 def _check_threshold(value, name):
     if not (isinstance(value, float) and value == np.inf):
         check.not_negative(value, name)
-
-
-def _check_seed(value, name):
-    if isinstance(value, str):
-        check.choice(value, name, ("exact_string", "random_exact"))
-    elif value is not None:
-        enc.as_pairs(value, name)
-
-
-def _check_tokenizer(value, name):
-    if not callable(value):
-        check.choice(value, name, ("auto", "words", "trigrams"))
 
 
 def _check_similarity(value, name):
@@ -181,7 +170,7 @@ class KnowledgeBaseAligner(Estimator):
     property_smoothing: check.not_negative = 2.0
     graph_weights: check.options("uniform", "inverse_degree") = "uniform"
     graph_smoothing: check.not_negative = 1.0
-    seed: _check_seed = "exact_string"
+    seed: check.auto_or(check.optional(enc.as_pairs), "pairs", SEEDS) = "exact_string"
     seed_fraction: check.fraction = 1.0
     suggestions: check.optional(check.options("inverted_index")) = "inverted_index"
     min_shared_words: check.at_least(1) = 2
@@ -192,7 +181,7 @@ class KnowledgeBaseAligner(Estimator):
     property_map: check.optional(enc.as_pairs) = None
     property_similarity: _check_similarity = "auto"
     max_neighbor_pairs: check.at_least(1) = 1_000_000
-    tokenizer: _check_tokenizer = "auto"
+    tokenizer: check.options("auto", "words", "trigrams", kind=Callable) = "auto"
     max_matches: check.optional(check.at_least(0)) = None
     random_state: object = None
 
@@ -350,11 +339,8 @@ class KnowledgeBaseAligner(Estimator):
         return [self.mapping_.get(names[c]) for c in self._codes(entities1, 0, "entities1")]
 
     def _codes(self, entities, side, name):
-        if isinstance(entities, str) or not np.iterable(entities):
-            raise TypeError(f"{name} must be a list, got {entities!r:.60}")
-        kb = (self.kb1_, self.kb2_)[side]
-        codes = []
-        for e in entities:
+        kb, codes = (self.kb1_, self.kb2_)[side], []
+        for e in check.items(entities, name, "entities"):
             try:
                 codes.append(kb._codes[e])
             except (KeyError, TypeError):

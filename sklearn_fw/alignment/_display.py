@@ -148,8 +148,7 @@ class AlignmentCurveDisplay(Display):
             Axes to draw into; None makes a new figure.
         """
         curve = check_fitted(estimator, kind=KnowledgeBaseAligner).curve(truth)
-        if not isinstance(curve, dict):  # of a subclass
-            raise TypeError(f"curve of estimator must return a dict, got {type(curve).__name__}")
+        check.instance(curve, "curve of estimator", dict)  # of a subclass
         return cls(**curve, n_seed=estimator.n_seed_).plot(ax, against=against)
 
     def plot(self, ax=None, *, against="matches"):

@@ -118,10 +118,8 @@ class KnowledgeBase:
         other : KnowledgeBase
             More facts; its labels hold for entities that have none here.
         """
-        if not isinstance(other, KnowledgeBase):
-            raise TypeError(f"other must be a KnowledgeBase, got {type(other).__name__}")
         relations, properties, labels = [], [], {}
-        for kb in (self, other):
+        for kb in (self, check.instance(other, "other", KnowledgeBase)):
             names, links, kinds = kb.entities, kb.relation_names, kb.property_names
             relations += [(names[i], links[r], names[k]) for i, r, k in kb.relations.tolist()]
             rows = zip(kb.properties.tolist(), kb.values, strict=True)

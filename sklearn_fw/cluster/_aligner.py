@@ -214,9 +214,7 @@ class SequenceAligner(Estimator):
     def _find_n_slots(self, lengths):
         if isinstance(self.n_slots, str):
             return max(FEW_SLOTS, sum(lengths))
-        if self.n_slots < max(lengths):
-            raise ValueError(f"n_slots must be at least {max(lengths)}, for the longest sequence")
-        return int(self.n_slots)
+        return check.integer(self.n_slots, "n_slots", max(lengths))
 
     def _search(self, problem, domain, rng):
         first = domain.place(rng.random_sample(domain.size))
@@ -336,14 +334,10 @@ class SequenceAligner(Estimator):
 
 
 def _check_sequences(sequences):
-    sequences = check.items(sequences, "sequences", "lists of tokens")
-    if not sequences:
-        raise ValueError("sequences holds no sequence")
+    sequences = check.items(sequences, "sequences", "lists of tokens", least=1)
     found = []
     for n, tokens in enumerate(sequences):
-        tokens = check.items(tokens, f"sequences[{n}]", "tokens")
-        if not tokens:
-            raise ValueError(f"sequences[{n}] is empty: leave it out")
+        tokens = check.items(tokens, f"sequences[{n}]", "tokens", least=1)
         _check_tokens(tokens, f"sequences[{n}]")
         found.append(tokens)
     return found

@@ -20,9 +20,7 @@ def check_sequences(X, groups=None, name="X", n_rows=1, n_features=None):
     else:
         if getattr(X, "ndim", None) == 2:
             raise ValueError(f"{name} is one array: give a list of arrays, or groups as well")
-        given, order = check.items(X, name, "arrays, one per sequence"), None
-    if not given:
-        raise ValueError(f"{name} holds no sequence")
+        given, order = check.items(X, name, "arrays, one per sequence", least=1), None
     arrays = []
     for n, rows in enumerate(given):
         rows = check.shaped(rows, f"{name}[{n}]", "n_rows", n_features or "n_features")
@@ -36,9 +34,8 @@ def check_sequences(X, groups=None, name="X", n_rows=1, n_features=None):
 
 def check_windows(windows, lengths, n_steps):
     """Boolean arrays (n_rows, n_steps) of each sequence; all rows of steps without a window."""
-    windows = check.items(windows, "windows", "arrays or of lists of (step, first, last)")
-    if len(windows) != len(lengths):
-        raise ValueError(f"windows holds {len(windows)} sequences, but X {len(lengths)}")
+    what = "arrays or lists of (step, first, last)"
+    windows = check.items(windows, "windows", what, len(lengths))
     masks = []
     for n, (given, n_rows) in enumerate(zip(windows, lengths.tolist())):
         name, given = f"windows[{n}]", [] if given is None else given

@@ -58,7 +58,8 @@ class AlignedScriptDisplay(Display):
         check_fitted(estimator, kind=SequenceAligner)
         given = check.items(sequences, "sequences", "lists of tokens")
         sequences = [check.items(own, f"sequences[{n}]", "tokens") for n, own in enumerate(given)]
-        found = _one_each(estimator.predict(sequences), "predict", len(sequences))
+        name, n = "predict of estimator", len(sequences)
+        found = check.items(estimator.predict(sequences), name, "arrays", n)
         cells = []
         for tokens, labels in zip(sequences, found):
             row = [""] * estimator.n_steps_
@@ -215,16 +216,15 @@ class StateActionDisplay(Display):
         """
         check_fitted(estimator, kind=JointStateActionClustering)
         clips = check.items(clips, "clips", "dicts")
-        index = check.integer(index, "index", 0)
         Clips(clips)  # refuses a bad clip by its number
-        if index >= len(clips):
-            raise ValueError(f"index == {index}, but there are {len(clips)} clips")
+        index = check.integer(index, "index", 0, len(clips) - 1)
         clip = clips[index : index + 1]
         data = Clips(clip)
         found, scored = estimator.predict(clip), estimator.decision_function(clip)
         name = "actions of decision_function of estimator"
         scores = check.shaped(getattr(scored, "actions", None), name, len(data.t_action))
-        (states,) = _one_each(getattr(found, "state_labels", None), "predict", 1)
+        states = getattr(found, "state_labels", None)
+        (states,) = check.items(states, "state_labels of predict of estimator", "arrays", 1)
         states = _integers(states, "predict", data.begin.shape, -1, 1)
         action = getattr(found, "action_locations", None)
         action = int(_integers(action, "predict", (1,), 0, len(scores) - 1)[0])
@@ -249,14 +249,6 @@ class StateActionDisplay(Display):
         ax.set(xlabel="Time", yticks=[], ylabel="Candidates")
         self._legend(fontsize=8, loc="upper left")
         return self
-
-
-def _one_each(values, method, n):
-    """A list of n arrays that a method of the estimator, possibly the user's, has returned."""
-    values = check.items(values, f"{method} of estimator", "arrays")
-    if len(values) != n:
-        raise ValueError(f"{method} of estimator must return {n} arrays, got {len(values)}")
-    return values
 
 
 def _integers(values, method, shape, least, most):

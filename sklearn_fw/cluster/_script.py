@@ -100,11 +100,8 @@ class ScriptDiscovery(Estimator):
         return self
 
     def _stage(self, name, cls):
-        given = getattr(self, name)
-        given = cls(random_state=self.random_state) if given is None else given
-        if not isinstance(given, cls):
-            raise TypeError(f"{name} must be a {cls.__name__} or None, got {given!r:.80}")
-        return clone(given)
+        given = check.instance(getattr(self, name), name, cls | None)
+        return cls(random_state=self.random_state) if given is None else clone(given)
 
     def _windows(self, labels, token_rows, lengths):
         token_rows = check.items(token_rows, "token_rows", "arrays, one per sequence")

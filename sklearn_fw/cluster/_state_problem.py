@@ -18,12 +18,9 @@ class Clips:
     """Checked clips, stacked."""
 
     def __init__(self, clips, n_action=None, n_state=None):
-        clips = check.items(clips, "clips", "dicts")
-        if not clips:
-            raise ValueError("clips holds no clip")
+        clips = check.items(clips, "clips", "dicts", least=1)
         for n, clip in enumerate(clips):
-            if not isinstance(clip, dict):
-                raise TypeError(f"clips[{n}] must be a dict, got {type(clip).__name__}")
+            check.instance(clip, f"clips[{n}]", dict)
             if not NEEDED <= set(clip) <= NEEDED | {"score", "t_state"}:
                 raise ValueError(
                     f"clips[{n}] must have {sorted(NEEDED)}, and may have 'score' and 't_state'; "

@@ -1,7 +1,6 @@
 """Column files of the CoNLL shared tasks."""
 
 import re
-from numbers import Integral
 from pathlib import Path
 
 import numpy as np
@@ -90,10 +89,11 @@ def load_conll(
         _check_text(separator, "separator")
     starts = (comment,) if isinstance(comment, str) else comment
     if starts is not None:
-        if not isinstance(starts, tuple | list) or not starts:
-            raise ValueError(f"comment must be text, a tuple of texts, or None, got {comment!r}")
+        starts = check.items(starts, "comment", "texts", least=1)
         starts = tuple(_check_text(start, "comment") for start in starts)
-    columns = None if columns is None else _check_columns(columns)
+    if columns is not None:
+        columns = check.items(columns, "columns", "integers", least=1)
+        columns = [check.integer(c, "columns", -(2**31)) for c in columns]
     content, file = read_bytes(source, member), name_of(source)
     lines = to_text(content, file, encoding).split("\n")
     spaces, texts = re.compile(f"[{SPACES}]+"), {}  # each distinct field is stored once
@@ -205,8 +205,7 @@ def load_conll2000(data_home=None, *, download=False, return_X_y=False):
 
 def _check_encoding(encoding):
     """Refuse what is unknown, and what does not write ASCII as single bytes."""
-    if not isinstance(encoding, str):
-        raise TypeError(f"encoding must be the name of an encoding, got {encoding!r}")
+    check.instance(encoding, "encoding", str)
     try:
         fits = ASCII.decode("ascii").encode(encoding).endswith(ASCII)
     except (LookupError, ValueError) as error:
@@ -219,10 +218,3 @@ def _check_text(text, name):
     if not isinstance(text, str) or not text:
         raise ValueError(f"{name} must be text that is not empty, got {text!r}")
     return text
-
-
-def _check_columns(columns):
-    kept = list(columns) if np.iterable(columns) else []
-    if not kept or any(isinstance(c, bool) or not isinstance(c, Integral) for c in kept):
-        raise ValueError(f"columns must name some columns by integers, got {columns!r}")
-    return [int(c) for c in kept]

@@ -61,9 +61,8 @@ def make_label_grids(
     check.choice(pattern, "pattern", set(PATTERNS))
     n_samples = check.integer(n_samples, "n_samples", 1, MOST_GRIDS)
     least, looks = PATTERNS[pattern]
-    if not isinstance(shape, tuple | list) or len(shape) != 2:
-        raise ValueError(f"shape must be a tuple (n_rows, n_columns), got {shape!r}")
-    shape = tuple(check.integer(side, "shape", least, LONGEST_SIDE) for side in shape)
+    sides = check.items(shape, "shape", "sides, n_rows and n_columns", 2)
+    shape = tuple(check.integer(side, "shape", least, LONGEST_SIDE) for side in sides)
     noise = check.moderate(noise, "noise")
     rng = check.random_state(random_state)
     y = [_drawn(pattern, shape, rng) for _ in range(n_samples)]

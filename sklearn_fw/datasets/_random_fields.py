@@ -112,11 +112,9 @@ def make_ising(
         n_variables = check.integer(size, "size", 1, MOST_SPINS)
         edges = np.column_stack(np.triu_indices(n_variables, k=1))
     else:
-        flat = isinstance(size, tuple | list) or (isinstance(size, np.ndarray) and size.ndim == 1)
-        if not flat or len(size) != 2:
-            raise ValueError(f"size must hold two integers for graph={graph!r}, got {size!r}")
         most = MOST_ROWS if graph == "grid" else MOST_SPINS
-        first, second = (check.integer(n, "an entry of size", 1, most) for n in size)
+        sides = check.items(size, "size", f"integers for graph={graph!r}", 2)
+        first, second = (check.integer(n, "an entry of size", 1, most) for n in sides)
         if graph == "grid":
             n_variables, edges = first * second, grid_edges(first, second, [(0, 1), (1, 0)])
         else:

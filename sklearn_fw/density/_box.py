@@ -62,13 +62,6 @@ class Box:
         """Whether each row lies inside, the boundary included."""
         return np.all((self.low <= X) & (self.high >= X), axis=1)
 
-    def reflect(self, X):
-        """Fold rows back at the sides; returns them and the signs their momenta get."""
-        period = 2.0 * self.width
-        offset = np.mod(X - self.low, period)
-        folded = offset > self.width
-        return self.low + np.where(folded, period - offset, offset), np.where(folded, -1.0, 1.0)
-
     def log_integral(self, method, rng):
         """Logarithm of the integral, by "quadrature" or "importance" sampling."""
         return self._importance(rng) if method == "importance" else self._quadrature()
@@ -203,12 +196,15 @@ class Box:
         return np.concatenate(kept)[:n_samples]
 
     def _leapfrog(self, x, step, rng):
-        gradient = self.log_density.gradient
+        gradient, period = self.log_density.gradient, 2.0 * self.width
         momentum = rng.standard_normal(x.shape)
         start = 0.5 * (momentum**2).sum(axis=1)
         momentum = momentum + 0.5 * step * gradient(x)
         for turn in range(LEAPFROG):
-            x, signs = self.reflect(x + step * momentum)
-            momentum = signs * momentum
+            # Rows fold back at the sides, where their momenta change sign.
+            offset = np.mod(x + step * momentum - self.low, period)
+            folded = offset > self.width
+            x = self.low + np.where(folded, period - offset, offset)
+            momentum = np.where(folded, -momentum, momentum)
             momentum = momentum + (0.5 if turn == LEAPFROG - 1 else 1.0) * step * gradient(x)
         return x, start - 0.5 * (momentum**2).sum(axis=1)

@@ -176,7 +176,6 @@ class KernelStudentTClassifier(LabelMixin, Estimator):
         X : array-like of shape (n_samples, n_features)
             Rows.
         """
-        check_is_fitted(self)
         X = check.rows(self, X, reset=False)
         model, variance = self._model, np.empty((len(X), len(self.classes_)))
         for rows in batches(len(X), 2 * len(self.X_fit_)):
@@ -342,8 +341,7 @@ def _best_temperature(scores, place, weight=None):
 def prototype(density):
     if density is None:
         return KernelStudentTDensity()
-    if not isinstance(density, KernelStudentTDensity):
-        raise TypeError(f"density must be a KernelStudentTDensity, got {type(density).__name__}")
+    check.instance(density, "density", KernelStudentTDensity)
     for name, plain in (("normalize", False), ("max_rank", None)):
         value = getattr(density, name)
         if value is not plain:

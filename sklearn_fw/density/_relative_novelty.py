@@ -4,7 +4,6 @@ from dataclasses import KW_ONLY
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.utils.validation import check_is_fitted
 
 from .._core import check
 from .._core.estimator import Estimator
@@ -118,7 +117,6 @@ class RelativeNoveltyDetector(Estimator):
         X : array-like of shape (n_samples, n_features)
             Rows.
         """
-        check_is_fitted(self)
         X = check.rows(self, X, reset=False)
         return self.background_.score_samples(X) - self.target_.score_samples(X)
 

@@ -5,7 +5,6 @@ from dataclasses import KW_ONLY
 import numpy as np
 from sklearn.metrics.pairwise import pairwise_kernels
 from sklearn.utils.multiclass import type_of_target
-from sklearn.utils.validation import check_is_fitted
 
 from .._core import check
 from .._core.estimator import Estimator, LabelMixin
@@ -167,7 +166,6 @@ class BayesPointMachine(LabelMixin, Estimator):
         return np.where(lengths > 0.0, lengths, 1.0)
 
     def _latent(self, X):
-        check_is_fitted(self)
         X = self._in_units(check.rows(self, X, reset=False))
         K = self._kernel(X, self._in_units(self.X_fit_)) / self._lengths
         lengths = self._row_lengths(X)

@@ -9,9 +9,7 @@ from .._core import check
 def check_covariance(cov):
     if cov is None:
         raise ValueError("cov must be given, for instance numpy.eye(n)")
-    cov = check.matrix(cov, "cov")
-    if cov.shape[0] != cov.shape[1]:
-        raise ValueError(f"cov must be a square matrix, got shape {cov.shape}")
+    cov = check.shaped(cov, "cov", "n", "n")
     R = correlations(cov)  # the units of variables may differ by more than cov has digits
     if not np.allclose(R, R.T, rtol=0.0, atol=1e-8):
         raise ValueError("cov must be symmetric: take 0.5 * (cov + cov.T)")
@@ -58,13 +56,6 @@ def check_order(lower, upper):
         )
 
 
-def check_constraints(constraints, n=None):
-    A = check.matrix(constraints, "constraints")
-    if n is not None and A.shape[1] != n:
-        raise ValueError(f"constraints must be a matrix of {n} columns, got shape {A.shape}")
-    return A
-
-
 def minimal_polyhedron(constraints, lower, upper):
     """Remove redundant rows of lower < A x < upper and tighten bounds.
 
@@ -104,7 +95,7 @@ def minimal_polyhedron(constraints, lower, upper):
     >>> upper.tolist()
     [1.0, 1.0, 2.0]
     """
-    A = check_constraints(constraints)
+    A = check.matrix(constraints, "constraints")
     lower, upper = check_bounds(lower, upper, len(A))
     active = np.isfinite(lower) | np.isfinite(upper)
     norms = np.linalg.norm(A, axis=1)

@@ -186,7 +186,7 @@ def log_gaussian_probability(
     cov = polyhedra.check_covariance(cov)
     n = len(cov)
     mean = polyhedra.check_vector(0.0 if mean is None else mean, "mean", n)
-    A = None if constraints is None else polyhedra.check_constraints(constraints, n)
+    A = None if constraints is None else check.shaped(constraints, "constraints", "p", n)
     lower, upper = polyhedra.check_bounds(lower, upper, n if A is None else len(A))
     if check.flag(minimal, "minimal"):
         rows = np.eye(n) if A is None else A

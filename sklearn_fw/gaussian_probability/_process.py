@@ -97,17 +97,10 @@ class Intervals:
         return np.array([self.noise**2 * (weights @ weights - spread)])
 
 
-def _check_kernel(kernel, name):
-    if kernel is not None and not isinstance(kernel, Kernel):
-        raise TypeError(
-            f"{name} must be a kernel of sklearn.gaussian_process.kernels or None, got {kernel!r}"
-        )
-
-
 class IntervalProcess(Estimator):
     """Base class of Gaussian process models by expectation propagation, for `_fit_processes`."""
 
-    kernel: _check_kernel = None
+    kernel: check.instance_of(Kernel | None) = None
     _: KW_ONLY
     noise: check.strength = 1.0
     optimizer: check.optional(check.options("fmin_l_bfgs_b")) = "fmin_l_bfgs_b"
@@ -193,7 +186,6 @@ class IntervalProcess(Estimator):
         mean, var : ndarray of shape (n_samples,) or (n_samples, n_classes)
             Means and variances; one column per class where each has latent values of its own.
         """
-        check_is_fitted(self)
         X = check.rows(self, X, reset=False)
         found = zip(self._posteriors, self._kernels)
         parts = [one.predict(kernel(X, self.X_train_), kernel.diag(X)) for one, kernel in found]

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from .._core import check
 from .._core.estimator import Estimator
 from .._core.warnings import warn
-from ._polyhedra import check_bounds, check_constraints
+from ._polyhedra import check_bounds
 from ._probability import log_gaussian_probability
 
 SWEEPS = 100  # of Gibbs sampling, in chains of their own
@@ -85,7 +85,8 @@ class TruncatedGaussian(DensityMixin, Estimator):
         """
         X = check.rows(self, X, ensure_min_samples=2)
         n = X.shape[1]
-        self._A = np.eye(n) if self.constraints is None else check_constraints(self.constraints, n)
+        A = np.eye(n) if self.constraints is None else self.constraints
+        self._A = check.shaped(A, "constraints", "p", n)
         self._lower, self._upper = check_bounds(self.lower, self.upper, len(self._A))
         if not np.all(self._is_inside(X)):
             raise ValueError("X has rows outside of lower and upper: drop them or widen the bounds")
@@ -162,7 +163,6 @@ class TruncatedGaussian(DensityMixin, Estimator):
         log_density : ndarray of shape (n_samples,)
             -inf outside of the region.
         """
-        check_is_fitted(self)
         X = check.rows(self, X, reset=False)
         cov = Covariance.from_cholesky(np.linalg.cholesky(self.covariance_))
         log_density = np.atleast_1d(multivariate_normal.logpdf(X, self.mean_, cov))

@@ -152,13 +152,8 @@ class OwnAdapter(Adapter):
         if objective != "loss":
             raise ValueError("objective must be 'loss' for estimators with an input_gradient")
         named = target if self.scores(X[:1]) is None else self.classes[target]
-        found = np.asarray(self.estimator.input_gradient(X.copy(), named))
-        if found.shape != X.shape or found.dtype.kind not in "fiu":
-            raise ValueError(
-                f"estimator: input_gradient must give numbers of the shape of X, {X.shape}, got "
-                f"{found.dtype} of shape {found.shape}"
-            )
-        return found.astype(np.float64)
+        found = self.estimator.input_gradient(X.copy(), named)
+        return check.shaped(found, "input_gradient of estimator", *X.shape)
 
 
 class NumericAdapter(Adapter):
@@ -329,7 +324,10 @@ def _matrix_of(step, rows, near):
     probes = np.concatenate([middle[None], middle + np.diag(spread)])
     given = np.concatenate([rows[:50], near[:50]])
     try:
-        answers, wanted = _finite_table(step, probes), _finite_table(step, given)
+        answers, wanted = (
+            check.matrix(step.transform(dressed(step, points)), "the table")
+            for points in (probes, given)
+        )
     except ValueError:
         return None  # a step that takes no such points is not affine everywhere
     moved = (probes[1:] - middle).diagonal()[:, None]
@@ -342,12 +340,3 @@ def _matrix_of(step, rows, near):
 def transformed(step, X):
     """What a fitted step makes of rows, as an array."""
     return np.asarray(step.transform(dressed(step, X)), dtype=np.float64)
-
-
-def _finite_table(step, X):
-    found = step.transform(dressed(step, X))
-    if hasattr(found, "to_numpy"):
-        found = found.to_numpy()
-    if not isinstance(found, np.ndarray) or found.ndim != 2 or found.dtype.kind != "f":
-        raise ValueError("no table of numbers")
-    return check.array(found, "the table")

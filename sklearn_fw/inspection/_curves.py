@@ -155,9 +155,7 @@ def track_memorization(
     estimator = models.check_template(estimator, X)
     data = _check_pairs(estimator, X, y, X_valid, y_valid, radius)
     n_epochs = check.integer(n_epochs, "n_epochs", 1)
-    every = check.integer(every, "every", 1)
-    if every > n_epochs:
-        raise ValueError(f"every={every} is larger than n_epochs={n_epochs}")
+    every = check.integer(every, "every", 1, n_epochs)
     rng = check.random_state(random_state)
     return _track(estimator, data, n_epochs, every, radius, rng, stop=False)
 
@@ -278,10 +276,8 @@ def memorization_curve(
     estimator = models.check_template(estimator, X)
     data = _check_pairs(estimator, X, y, X_valid, y_valid, radius)
     check.choice(noise, "noise", ("inputs", "labels"))
-    fractions = check.items(fractions, "fractions", "shares")
+    fractions = check.items(fractions, "fractions", "shares", least=1)
     fractions = [check.fraction(share, "fractions") for share in fractions]
-    if not fractions:
-        raise ValueError("fractions must hold at least one number")
     values = _check_param(estimator, param_name, param_range, len(data[0]))
     max_epochs = check.integer(max_epochs, "max_epochs", 1)
     rng = check.random_state(random_state)
@@ -320,14 +316,8 @@ def _check_param(estimator, name, values, n):
         if values is not None:
             raise ValueError("param_range needs a param_name")
         return [None]
-    values = check.items(values, "param_range", "values of param_name")
-    if not values:
-        raise ValueError("param_range must hold at least one value")
+    values = check.items(values, "param_range", "values of param_name", least=1)
     if check.is_named(name, "train_size"):
-        values = [check.integer(value, "param_range", 2) for value in values]
-        if max(values) > n:
-            raise ValueError(f"param_range holds {max(values)}, but X has {n} rows")
-        return values
-    if not isinstance(name, str) or name not in estimator.get_params():
-        raise ValueError(f"param_name must be 'train_size' or a parameter, got {name!r:.60}")
+        return [check.integer(value, "param_range", 2, n) for value in values]
+    check.choice(name, "param_name", {"train_size", *estimator.get_params()})
     return values

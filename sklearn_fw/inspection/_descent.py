@@ -64,9 +64,7 @@ class Run(Rows):
 
     def __init__(self, estimator, X, y, n_steps, eval_every, given, random_state):
         n_steps = check.integer(n_steps, "n_steps", 1)
-        eval_every = check.integer(eval_every, "eval_every", 1)
-        if eval_every > n_steps:
-            raise ValueError(f"eval_every={eval_every} is larger than n_steps={n_steps}")
+        eval_every = check.integer(eval_every, "eval_every", 1, n_steps)
         rng = check.random_state(random_state)
         super().__init__(estimator, X, y, fitted=False)
         n = len(self.X)

@@ -305,8 +305,7 @@ class MemorizationDisplay(Display):
         curves = {}
         for key, name in wanted.items():
             finite = None if key == "critical_ratio" else True
-            found = check.array(result[key], f"result.{key}", finite)
-            check.magnitude(found, f"result.{key}")
+            found = check.numbers(result[key], f"result.{key}", finite)
             if np.isnan(found).all():
                 continue
             if found.shape != (len(x), len(values))[: 1 + several]:

@@ -300,11 +300,9 @@ def misfits(model, X, y):
     if not callable(getattr(model, "predict_proba", None)):
         return wrong, wrong.astype(np.float64)
     with noted("raised by predict_proba on X"):
-        p = np.asarray(model.predict_proba(X), dtype=np.float64)
+        p = model.predict_proba(X)
     classes = np.asarray(model.classes_)
-    if p.shape != (len(y), len(classes)) or not np.all(np.isfinite(p)):
-        shape = len(y), len(classes)
-        raise ValueError(f"estimator: predict_proba must have shape {shape}, got {p.shape}")
+    p = check.shaped(p, "predict_proba of estimator", len(y), len(classes))
     # A class that was not among the rows of this run has probability zero.
     column = np.minimum(np.searchsorted(classes, y), len(classes) - 1)
     there = classes[column] == y

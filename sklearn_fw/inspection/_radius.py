@@ -119,9 +119,7 @@ def check_feature_range(feature_range, X, each):
     low, high = X - each, X + each
     if feature_range is None:
         return _finite(low, "radius"), _finite(high, "radius")
-    feature_range = check.items(feature_range, "feature_range", "two ends")
-    if len(feature_range) != 2:
-        raise ValueError(f"feature_range must be a pair (low, high), got {feature_range!r:.60}")
+    feature_range = check.items(feature_range, "feature_range", "ends", 2)
     ends = [check.array(end, "feature_range", finite=False) for end in feature_range]
     for end in ends:
         if end.shape not in ((), X.shape[1:]):

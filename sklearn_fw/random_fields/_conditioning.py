@@ -54,15 +54,11 @@ class Conditioning:
 
     def _set_names(self, names, state_names):
         n, self.state_names = len(self.n_states), None
-        self.names = None if names is None else _texts(names, "names")
-        if names is not None and len(self.names) != n:
-            raise ValueError(f"names must name {n} variables, got {len(self.names)}")
+        self.names = None if names is None else check.texts(names, "names", n)
         if state_names is None:
             return
-        lists = check.items(state_names, "state_names", "lists of text, one for each variable")
-        if len(lists) != n:
-            raise ValueError(f"state_names must hold {n} lists, got {len(lists)}")
-        self.state_names = [_texts(found, f"state_names[{i}]") for i, found in enumerate(lists)]
+        lists = enumerate(check.items(state_names, "state_names", "lists of text", n))
+        self.state_names = [check.texts(found, f"state_names[{i}]") for i, found in lists]
         for i, (found, k) in enumerate(zip(self.state_names, self.n_states)):
             if not len(found) == len(set(found)) == k:
                 raise ValueError(f"state_names[{i}] needs {k} distinct names, got {found!r:.40}")
@@ -144,11 +140,8 @@ class Conditioning:
 
     def _observed_states(self, observed):
         """State of each variable, -1 where it is not observed."""
-        if not isinstance(observed, dict):
-            kind = type(observed).__name__
-            raise TypeError(f"observed must be a dict of variables to their states, got {kind}")
         states = np.full(self.n_variables, -1)
-        for key, state in observed.items():
+        for key, state in check.instance(observed, "observed", dict).items():
             i = self._variable(key, "observed")
             if isinstance(state, str):
                 state = self._state(i, state)
@@ -206,14 +199,6 @@ class Conditioning:
         if marginals.ndim != 2 or marginals.shape[0] != n or marginals.shape[1] < k:
             raise ValueError(f"marginals must have shape ({n}, {k}), got {marginals.shape}")
         return [row[:k] for row, k in zip(marginals, self.n_states)]
-
-
-def _texts(names, what):
-    names = check.items(names, what, "text")
-    wrong = [name for name in names if not isinstance(name, str)]
-    if wrong:
-        raise TypeError(f"{what} must be a list of text, got {wrong[0]!r:.60} in it")
-    return names
 
 
 def _is_whole(value):

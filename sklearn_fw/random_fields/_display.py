@@ -63,14 +63,12 @@ class MarginalsDisplay(Display):
             kwargs.setdefault("aspect", "auto")
             labels = {"xlabel": "State", "ylabel": "Variable"}
         else:
-            shape = check.items(shape, "shape", "two integers")
+            shape = check.items(shape, "shape", "integers", 2)
             shape = tuple(check.integer(side, "shape", 1) for side in shape)
-            if len(shape) != 2 or math.prod(shape) != len(values):
+            if math.prod(shape) != len(values):
                 n = len(values)
                 raise ValueError(f"shape must have {n} pixels, one per variable, got {shape}")
-            state = check.integer(state, "state", 0)
-            if state >= values.shape[1]:
-                raise ValueError(f"state must be 0 to {values.shape[1] - 1}, got {state}")
+            state = check.integer(state, "state", 0, values.shape[1] - 1)
             values = values[:, state].reshape(shape)
         self._axes(ax, check_label(self.name))
         self.image_ = self._heat_map(values, kwargs, color_label="Probability", **labels)

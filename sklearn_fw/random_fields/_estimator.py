@@ -147,9 +147,8 @@ class MarginalsEstimator(CallbackSupportMixin, DensityMixin, Estimator):
         return self
 
     def _part(self, name):
-        part, kind = getattr(self, name, None), self._defaults[name]
-        if not (part is None or isinstance(part, kind)):
-            raise TypeError(f"{name} must be a {kind.__name__} or None, got {part!r}")
+        kind = self._defaults[name]
+        part = check.instance(getattr(self, name, None), name, kind | None)
         return kind() if part is None else part
 
     def set_params(self, **params):
@@ -291,11 +290,8 @@ class MarginalsEstimator(CallbackSupportMixin, DensityMixin, Estimator):
                 found[~observed, : node.shape[1]] = node
             return found
 
-        def of_forest(forest, rows):
-            return forest.marginals(rows)[0]
-
-        shape = self.marginals_.shape
-        return self._by_rows(X, shape, answer, of_forest if self.sums_forests else None)
+        of_forest = (lambda forest, rows: forest.marginals(rows)[0]) if self.sums_forests else None
+        return self._by_rows(X, self.marginals_.shape, answer, of_forest)
 
     def _by_rows(self, X, shape, answer, of_forest, bounded=False):
         """An answer of a shape to each row, with one warning for all.

@@ -105,11 +105,10 @@ class FactorGraph(Conditioning, Networks):
         self._fill(unary, list(merged), list(merged.values()), total)
 
     def _factor(self, factor, name):
-        if not isinstance(factor, tuple | list) or len(factor) != 2:
-            raise TypeError(f"{name} must be a pair (scope, table), got {factor!r:.60}")
-        scope = check.items(factor[0], f"the scope of {name}", "variables, by number or name")
+        scope, table = check.items(factor, name, "parts, a scope and a table", 2)
+        scope = check.items(scope, f"the scope of {name}", "variables, by number or name")
         scope = [self._variable(i, f"the scope of {name}") for i in scope]
-        table = np.array(floats(factor[1], f"the table of {name}"))
+        table = np.array(floats(table, f"the table of {name}"))
         for i in scope:
             if scope.count(i) > 1:
                 raise ValueError(f"the scope of {name} names variable {i} twice")
@@ -439,10 +438,8 @@ class PairwiseMRF(OtherForms, FactorGraph):
     def __init__(
         self, unary, edges=None, pairwise=None, *, constant=0.0, names=None, state_names=None
     ):
-        unary = check.items(unary, "unary", "log-potentials, one row for each variable")
+        unary = check.items(unary, "unary", "rows of log-potentials", least=1)
         blocks = [np.array(floats(block, f"unary[{i}]")) for i, block in enumerate(unary)]
-        if not blocks:
-            raise ValueError("unary is empty: a random field has at least one variable")
         for i, block in enumerate(blocks):
             if block.ndim != 1 or not block.size:
                 raise ValueError(f"unary[{i}] must be a vector of states, got shape {block.shape}")

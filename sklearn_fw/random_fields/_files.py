@@ -105,9 +105,7 @@ def save_bif(graph, path):
     variable rain { type discrete [ 2 ] { 0, 1 }; }
     probability ( rain ) { table 0.5, 0.5; }
     """
-    if not isinstance(graph, FactorGraph):
-        raise TypeError(f"graph must be a FactorGraph, got {type(graph).__name__}")
-    path, graph = check_path(path), graph._plain()
+    path, graph = check_path(path), check.instance(graph, "graph", FactorGraph)._plain()
     names = [_written(name) for name in graph.names or range(graph.n_variables)]
     if len(set(names)) < len(names):
         raise ValueError("graph has two variables of one name")

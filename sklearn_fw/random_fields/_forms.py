@@ -181,8 +181,7 @@ class OtherForms:
 
 
 def _attributes(name, attribute, items):
-    if not isinstance(attribute, str):
-        raise TypeError(f"{name} must be the name of an attribute, text, got {attribute!r:.60}")
+    check.instance(attribute, name, str)
     lacking = [item for *item, data in items if attribute not in data]
     if lacking:
         raise ValueError(f"{lacking[0]} of graph has no attribute {attribute!r}, see {name}")

@@ -4,6 +4,7 @@ import math
 from dataclasses import KW_ONLY
 
 import numpy as np
+from scipy.optimize import minimize_scalar
 
 from .._core import check
 from .._core.budget import budget_now
@@ -218,7 +219,7 @@ class TRWRun(IterativeMethod):
     def correct(self, tol):
         if self.kind is None:
             return
-        _, self._last_correction_gap = trw.correct(
+        self._last_correction_gap = trw.correct(
             self.energy, self.atoms, self.alpha, self.delta, self.mu, self.kind, tol,
             CORRECTION_STEPS,
         )  # fmt: skip
@@ -339,7 +340,6 @@ def tighten(run, rho, *, n_rho_iter, max_calls, **options):
 
     def best_step(state):
         """Step of least bound; the end of the segment would make probabilities zero."""
-        from scipy.optimize import minimize_scalar
 
         def bound(step):
             solve(choice.solution() + step * choice.trees.direction(FW), state.n_iter + 1)

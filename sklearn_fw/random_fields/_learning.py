@@ -63,8 +63,7 @@ def check_learned(learned, name, n_variables):
         raise ValueError(f"{name} returned {mrf.n_variables} variables for {n_variables} columns")
     if (rows is None) != (learned.weight is None):
         raise ValueError(f"{name} must return both rows and weight, or None for both")
-    if not isinstance(history, dict):
-        raise TypeError(f"history of {name} must be a dict, got {history!r:.80}")
+    check.instance(history, f"history of {name}", dict)
     sizes = {"marginals": len(mrf.theta), "rho": mrf.n_edges}
     if rows is not None:
         sizes["weight"] = len(mrf._check_labels(rows)) + 1
@@ -76,14 +75,10 @@ def check_learned(learned, name, n_variables):
 
 
 def _given_edges(edges, name="edges"):
-    """A word, or an array of integers of which nothing else is known, or names of columns."""
-    if edges is None or (isinstance(edges, str) and edges not in ("complete", "tree")):
-        raise ValueError(
-            f"{name} must be 'complete', 'tree', an array of shape (n_edges, 2), [] for none, or a "
-            f"networkx graph; got {edges!r}"
-        )
-    if isinstance(edges, str):
-        return edges
+    """A name, or an array of integers of which nothing else is known, or names of columns."""
+    if edges is None or isinstance(edges, str):
+        other = "an array of shape (n_edges, 2), [] for none, or a networkx graph"
+        return check.choice(edges, name, ("complete", "tree"), other)
     edges = list(edges.edges()) if hasattr(edges, "edges") else edges
     return list(edges) if as_array(edges, name).dtype.kind in "UO" else integers(edges, name, 2)
 

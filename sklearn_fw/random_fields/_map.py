@@ -2,7 +2,6 @@
 
 import copy
 import itertools
-from time import perf_counter
 from typing import NamedTuple
 
 import numpy as np
@@ -19,7 +18,7 @@ from ._conditioning import collect, given
 from ._reduced import Reduced, soften
 
 
-def solve_factor_program(graph, seconds):
+def solve_factor_program(graph):
     """Labels or None, and a bound on all labelings, without the constant, within some seconds.
 
     Maximizes ``<theta, mu>`` over consistent marginals of variables, which are integral, and of
@@ -34,9 +33,8 @@ def solve_factor_program(graph, seconds):
     block = np.repeat(np.arange(len(best)), np.diff(starts))
     cost, scale, error = inference.scaled_costs((best[block] - graph.theta)[allowed], best)
     n_nodes = graph.node_start[-1]
-    ends = perf_counter() + seconds
     matrix, sums = _equations(graph, allowed)
-    result = inference.solve_integers(cost, n_nodes, 1.0, matrix, sums, ends - perf_counter())
+    result = inference.solve_integers(cost, n_nodes, 1.0, matrix, sums)
     if result.status == inference.INFEASIBLE:
         return None, -np.inf
     bound = np.inf
@@ -393,7 +391,8 @@ def _refined(graph, labels, bound, first=False):
             pays = True
             continue
         gap, before = bound - value(), labels
-        found, closer = solve_factor_program(graph, seconds)
+        with part_of_time(1.0, seconds):
+            found, closer = solve_factor_program(graph)
         bound = min(bound, closer)
         if bound == -np.inf:  # nothing is allowed
             break

@@ -137,8 +137,7 @@ def trw_objective(mu, mrf, rho, *, return_gradient=False):
     >>> bool(np.isclose(trw_objective(mu, mrf, [1.0]), exact.log_partition_))
     True
     """
-    if not isinstance(mrf, PairwiseMRF):
-        raise TypeError(f"mrf must be a PairwiseMRF, got {type(mrf).__name__}")
+    check.instance(mrf, "mrf", PairwiseMRF)
     energy = make_energy(mrf, check.vector(rho, "rho", mrf.n_edges))
     mu = mrf._check_marginals(mu)
     value = mrf.constant + trw.value(energy, mu)

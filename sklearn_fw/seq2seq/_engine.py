@@ -303,14 +303,10 @@ def roll_out_costs(policy, X, y, *, task_loss="hamming", search=None, end=None, 
     >>> roll_out_costs(Repeat(), ["x"], [[0, 1, 1, 1]]).costs[0].shape
     (4, 2)
     """
-    if not isinstance(policy, StepPolicy):
-        raise TypeError(f"policy must be a StepPolicy object, got a {type(policy).__name__}")
+    check.instance(policy, "policy", StepPolicy)
+    search = check.instance(search, "search", LearningToSearch | None)
     search = LearningToSearch(n_tokens=None) if search is None else search
-    if not isinstance(search, LearningToSearch):
-        raise TypeError(f"search must be a LearningToSearch object, got {search!r:.60}")
-    X, rng = check.items(X, "X", "inputs"), check.random_state(random_state)
-    if not X:
-        raise ValueError("X holds no input")
+    X, rng = check.items(X, "X", "inputs", least=1), check.random_state(random_state)
     policy = _Checked(policy, X)
     n_tokens = policy.n_tokens
     if end is not None and check.integer(end, "end", 1) != n_tokens - 1:
@@ -392,14 +388,9 @@ class _Checked(StepPolicy):
 
 
 def _check_outputs(y, n_samples, n_classes):
-    y = check.items(y, "y", "outputs")
-    if len(y) != n_samples:
-        raise ValueError(f"X has {n_samples} inputs, y has {len(y)} outputs")
     found = []
-    for i, own in enumerate(y):
-        own = np.asarray(check.items(own, f"y[{i}]", "numbers of tokens"))
-        if not len(own):
-            raise ValueError(f"y[{i}] is empty: an output has a token at least")
+    for i, own in enumerate(check.items(y, "y", "outputs, one for each input", n_samples)):
+        own = np.asarray(check.items(own, f"y[{i}]", "numbers of tokens", least=1))
         if own.ndim != 1 or own.dtype.kind not in "iu" or own.min() < 0 or own.max() >= n_classes:
             raise ValueError(
                 f"y[{i}] must hold numbers of tokens from 0 to {n_classes - 1}, got {own!r:.60}"

@@ -8,11 +8,6 @@ from .._core.parameters import Parameterized, check_parameters
 RATES = {"adadelta": 1.0, "adam": 0.004, "sgd": 0.5}
 
 
-def check_device(value, name):
-    if not isinstance(value, str):
-        raise TypeError(f"{name} must be a name such as 'cpu' or 'cuda', got {value!r}")
-
-
 class RecurrentNetwork(Parameterized):
     """Settings of a recurrent encoder of the input and decoder of the output.
 
@@ -73,7 +68,7 @@ class RecurrentNetwork(Parameterized):
     input_feed: check.flag = False
     dropout: check.within(0.0, 1.0, "left") = 0.0
     dtype: check.options("float32", "float64") = "float32"
-    device: check_device = "auto"
+    device: check.instance_of(str) = "auto"
 
     def _check(self):
         check_parameters(self)

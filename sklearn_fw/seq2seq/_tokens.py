@@ -1,13 +1,12 @@
 """Inputs and outputs of users as numbers of tokens, or as features."""
 
-from numbers import Integral
-
 import numpy as np
 
 from .._core import check
-from .._core.packed import objects
+from .._core.packed import objects, padded
 from ..task_losses import tokens_of
 
+LENGTHS = "auto", "fixed", "free"  # of outputs, besides a number
 LONGER = 1.5  # than the longest output of fit: where outputs without an end are cut
 ADVICE = "name all tokens in fit, or in the first partial_fit, by classes and input_tokens"
 
@@ -20,7 +19,7 @@ class Reader:
 
     def fit(self, X, tokens=None):
         """Learn the kind of inputs and their tokens, unless these are known; returns them read."""
-        X = _samples(X, "X")
+        X = check.items(X, "X", "sequences", least=1)
         if _kind(X[0], "X[0]") == "features":
             if tokens is not None:
                 raise ValueError("input_tokens names tokens, but X holds features: leave it out")
@@ -43,18 +42,10 @@ class Reader:
 
         Unknown tokens all have the number behind those of known ones; training refuses them.
         """
-        X = _samples(X, "X")
+        X = check.items(X, "X", "sequences", least=1)
         if self.n_features is None:
             return self._encoded(_all_columns(X, len(self.vocabularies)), is_training)
-        found = []
-        for i, x in enumerate(X):
-            own = _features(x, f"X[{i}]")
-            if own.shape[1] != self.n_features:
-                raise ValueError(
-                    f"X[{i}] has {own.shape[1]} features, but fit had {self.n_features}"
-                )
-            found.append(own)
-        return Inputs(found)
+        return Inputs([_features(x, f"X[{i}]", self.n_features) for i, x in enumerate(X)])
 
     def _encoded(self, columns, is_training):
         return Inputs([
@@ -86,17 +77,14 @@ class Inputs:
     def padded(self):
         """All in one array with zeros behind their ends."""
         first = self.arrays[0]
-        out = np.zeros((len(self), int(self.lengths.max()), first.shape[1]), first.dtype)
-        for row, own in zip(out, self.arrays):
-            row[: len(own)] = own
-        return out
+        return padded(self.arrays, int(self.lengths.max()), 0, first.shape[1:], first.dtype)
 
 
 class Outputs:
     """The tokens of outputs by number."""
 
     def __init__(self, y, classes=None):
-        y = _samples(y, "y")
+        y = check.items(y, "y", "sequences", least=1)
         if classes is None:
             self._number = _numbered((_output(own, f"y[{i}]") for i, own in enumerate(y)), "y")
         else:
@@ -116,18 +104,9 @@ class Outputs:
 
     def encode(self, y, n_inputs):
         """Numbers of the tokens of each output, as many outputs as inputs."""
-        y = _samples(y, "y")
-        if len(y) != n_inputs:
-            raise ValueError(f"X has {n_inputs} samples, y has {len(y)}")
+        y = check.items(y, "y", "outputs, one for each input", n_inputs)
         named = [(f"y[{i}]", own) for i, own in enumerate(y)]
         return [_encode(_output(own, name), self._number, name) for name, own in named]
-
-
-def _samples(values, name):
-    values = check.items(values, name, "sequences")
-    if not values:
-        raise ValueError(f"{name} is empty: it needs a sequence at least")
-    return values
 
 
 def _kind(x, name):
@@ -144,14 +123,10 @@ def _kind(x, name):
     return "columns" if len(x) and isinstance(x[0], tuple) else "tokens"
 
 
-def _features(x, name):
+def _features(x, name, n_features="n_features"):
     if isinstance(x, str):
         raise TypeError(f"{name} is a text, but the first input of fit held features")
-    x = check.array(x, name)
-    if x.ndim != 2 or not x.shape[1]:
-        raise ValueError(f"{name} must be of shape (length, n_features), got shape {x.shape}")
-    if not len(x):
-        raise ValueError(f"{name} is empty: leave it out")
+    x = check.shaped(x, name, "length", n_features)
     if np.abs(x).max() > np.finfo(np.float32).max / 2:
         raise ValueError(f"{name} holds numbers that single precision cannot: scale the features")
     return x
@@ -210,9 +185,7 @@ def _numbered(sequences, name):
 
 def _named(tokens, n_columns):
     """Numbers of the tokens that a user names for each column."""
-    tokens = check.items(tokens, "input_tokens", "tokens of each column")
-    if len(tokens) != n_columns:
-        raise ValueError(f"input_tokens are of {len(tokens)} columns, and inputs have {n_columns}")
+    tokens = check.items(tokens, "input_tokens", "columns of tokens", n_columns)
     named = [(f"input_tokens[{c}]", own) for c, own in enumerate(tokens)]
     return [_numbered([_output(own, name)], name) for name, own in named]
 
@@ -237,13 +210,6 @@ def _array(tokens):
 
 
 # ---- lengths of outputs --------------------------------------------------------------------------
-
-
-def check_length(value, name):
-    if isinstance(value, Integral) and not isinstance(value, bool):
-        check.integer(value, name, 1)
-    elif not check.is_named(value, "auto", "fixed", "free"):
-        raise ValueError(f"{name} must be 'auto', 'fixed', 'free' or a number, got {value!r}")
 
 
 def most_tokens(wanted, n_in, n_out, before=None):

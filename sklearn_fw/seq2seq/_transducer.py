@@ -27,17 +27,7 @@ from ._losses import LOSSES
 from ._network import Network
 from ._search import Draws, LearningToSearch
 from ._settings import Minibatches, RecurrentNetwork
-from ._tokens import Outputs, Reader, check_length, check_lengths, most_tokens
-
-
-def settings_of(kind):
-    """A constraint: an object of this kind, or None."""
-
-    def accept(value, name):
-        if not (value is None or isinstance(value, kind)):
-            raise TypeError(f"{name} must be a {kind.__name__} object or None, got {value!r}")
-
-    return accept
+from ._tokens import LENGTHS, Outputs, Reader, check_lengths, most_tokens
 
 
 class SeaRNNTransducer(CallbackSupportMixin, Estimator):
@@ -144,10 +134,10 @@ class SeaRNNTransducer(CallbackSupportMixin, Estimator):
     loss: check.options(*LOSSES, "mle") = "mle"
     _: KW_ONLY
     task_loss: object = "auto"
-    search: settings_of(LearningToSearch) = None
-    network: settings_of(RecurrentNetwork) = None
-    training: settings_of(Minibatches) = None
-    output_length: check_length = "auto"
+    search: check.instance_of(LearningToSearch | None) = None
+    network: check.instance_of(RecurrentNetwork | None) = None
+    training: check.instance_of(Minibatches | None) = None
+    output_length: check.auto_or(check.at_least(1), "a number", LENGTHS) = "auto"
     beam_size: check.at_least(1) = 1
     max_iter: int = 2000
     time_limit: float | None = None
@@ -527,10 +517,8 @@ class SeaRNNTransducer(CallbackSupportMixin, Estimator):
         X, y : list, object array or Packed of n_samples inputs and outputs
             Outputs may hold tokens that `fit` has not seen, which are wrong then.
         """
-        y = check.items(y, "y", "sequences")
         predicted = self.predict(X)
-        if len(predicted) != len(y):
-            raise ValueError(f"X has {len(predicted)} samples, y has {len(y)}")
+        y = check.items(y, "y", "outputs, one for each input", len(predicted))
         if self.max_length_ is None and check.is_auto(self.task_loss):
             differ = self._outputs.lengths(y) != [len(own) for own in predicted]
             if differ.any():

@@ -47,18 +47,13 @@ def _check_pairs(pairs, among):
     if pairs is None:
         return [(i, j) for i in range(n) for j in range(n) if i != j]
     place = {int(label): number for number, label in enumerate(among)}
-    found = []
-    for pair in check.items(pairs, "pairs", "pairs of predictions"):
-        labels = check.array(pair, "pairs").tolist()
-        if np.ndim(pair) != 1 or len(labels) != 2 or labels[0] == labels[1]:
-            raise ValueError(f"pairs must hold pairs (best, chosen) of two labels, got {pair!r}")
-        strange = [label for label in labels if label not in place]
-        if strange:
-            raise ValueError(f"pairs: {strange[0]:g} is none of the predictions {among.tolist()}")
-        found.append((place[labels[0]], place[labels[1]]))
-    if not found:
-        raise ValueError("pairs must hold at least one pair of predictions, or be None for all")
-    return found
+    pairs = check.shaped(pairs, "pairs", "n_pairs", 2)
+    if np.any(pairs[:, 0] == pairs[:, 1]):
+        raise ValueError("pairs must hold pairs (best, chosen) of two different labels")
+    strange = [label for label in pairs.ravel().tolist() if label not in place]
+    if strange:
+        raise ValueError(f"pairs: {strange[0]:g} is none of the predictions {among.tolist()}")
+    return [(place[best], place[chosen]) for best, chosen in pairs.tolist()]
 
 
 def calibration_function(
@@ -346,10 +341,8 @@ def calibration_function_closed_form(
 
 
 def _check_sizes(block_sizes):
-    sizes = check.items(block_sizes, "block_sizes", "numbers of labels")
+    sizes = check.items(block_sizes, "block_sizes", "numbers of labels", least=2)
     sizes = [check.integer(size, "block_sizes", 1) for size in sizes]
-    if len(sizes) < 2:
-        raise ValueError("block_sizes must hold the sizes of at least two blocks")
     return np.array(sizes, dtype=np.float64)
 
 

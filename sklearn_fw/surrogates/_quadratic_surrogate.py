@@ -1,5 +1,6 @@
 """The classifier by a quadratic surrogate of any task loss."""
 
+from collections.abc import Callable
 from dataclasses import KW_ONLY
 
 import numpy as np
@@ -23,16 +24,6 @@ MOST_OUTPUTS = 5000
 LEAST_COST = 0.01  # of the largest one, in weights of samples
 NAMES = ("auto", "hamming", "hamming_sum", "zero_one")  # of losses of labels
 KERNELS = {"auto", *PAIRWISE_KERNEL_FUNCTIONS, "precomputed"}
-
-
-def _check_kernel(value, name):
-    if not callable(value):
-        check.choice(value, name, KERNELS)
-
-
-def _check_kernel_params(value, name):
-    if value is not None and not isinstance(value, dict):
-        raise TypeError(f"{name} must be a dict or None, got {value!r}")
 
 
 class QuadraticSurrogateClassifier(ClassifierMixin, Estimator):
@@ -167,11 +158,11 @@ class QuadraticSurrogateClassifier(ClassifierMixin, Estimator):
     task_loss: object = "auto"
     _: KW_ONLY
     score_space: object = "loss"
-    kernel: _check_kernel = "auto"
+    kernel: check.options(*KERNELS, kind=Callable) = "auto"
     gamma: check.optional(check.strength) = None
     degree: check.optional(check.strength) = 3
     coef0: check.number = 1
-    kernel_params: _check_kernel_params = None
+    kernel_params: check.instance_of(dict | None) = None
     standardize: check.auto_or(check.flag, "True or False") = "auto"
     solver: check.options("ridge", "asgd") = "ridge"
     alpha: check.auto_or(check.strength) = "auto"
@@ -292,7 +283,6 @@ class QuadraticSurrogateClassifier(ClassifierMixin, Estimator):
 
     def _answer(self, X, name):
         """A method of the outputs for the functions of X."""
-        check_is_fitted(self)
         X = check.rows(self, X, reset=False, accept_sparse="csr")
         features = X if self.X_fit_ is None else kernel_matrix(self, X)
         coef = self.coef_ if self.X_fit_ is None else self.dual_coef_

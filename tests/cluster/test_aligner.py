@@ -111,14 +111,14 @@ def test_few_slots_are_told_of():
 
 
 @pytest.mark.parametrize("sequences, options, error, message", [
-    ([["a"], []], {}, ValueError, r"sequences\[1\] is empty"),
-    ([], {}, ValueError, "sequences holds no sequence"),
+    ([["a"], []], {}, ValueError, r"sequences\[1\] must be a list of 1 or more tokens"),
+    ([], {}, ValueError, "sequences must be a list of 1 or more"),
     ([["a"], "b"], {}, TypeError, r"sequences\[1\] must be a list of tokens"),
     ([["a"], [["b"]]], {}, TypeError, r"sequences\[1\] holds \['b'\]: take text"),
     ([["a"], [None]], {}, ValueError, r"sequences\[1\] holds None"),
     ([["a"], [object()]], {}, TypeError, r"sequences\[1\] holds .* as tokens"),
     ([["a", "a"], ["b"]], {"max_vocabulary": 1}, ValueError, "sequence 1 holds no token of the"),
-    ([["a"], ["a", "b"]], {"n_slots": 1}, ValueError, "n_slots must be at least 2"),
+    ([["a"], ["a", "b"]], {"n_slots": 1}, ValueError, "n_slots == 1, must be >= 2"),
     ([["a"]], {"cost_matrix": [[1.0]]}, ValueError, "cost_matrix needs vocabulary"),
     ([["a", "b"]], {"cost_matrix": [[1, 2], [3, 4]], "vocabulary": ["a", "b"]}, ValueError,
      "cost_matrix must be symmetric"),

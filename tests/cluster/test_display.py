@@ -37,9 +37,9 @@ def test_points_stand_at_the_steps():
         assert points.get_offsets()[:, 0].tolist() == model.localize(X)[:, k].tolist()
     (bar,) = display.ax_.patches
     assert (bar.get_x(), bar.get_width()) == (1.5, 3.0)
-    with pytest.raises(ValueError, match="names must hold 3 names, got 1"):
+    with pytest.raises(ValueError, match="names must be a list of 3 texts, got 1"):
         StepsDisplay.from_estimator(model, X, names=["a"])
-    with pytest.raises(TypeError, match="names must hold text, got None"):
+    with pytest.raises(TypeError, match=r"names\[\d\] must be a str, got None"):
         StepsDisplay.from_estimator(model, X, names=["a", "b", None])
     with pytest.raises(ValueError, match="intervals_true must have shape"):
         StepsDisplay.from_estimator(model, X, intervals_true=truth[:2])
@@ -52,7 +52,7 @@ def test_candidates_and_action_are_drawn_in_time():
     assert len(display.bars_) == len(given[1]["start"])
     at = given[1]["t_action"][model.predict([given[1]]).action_locations[0]]
     assert display.action_line_.get_xdata()[0] == at
-    with pytest.raises(ValueError, match="index == 9, but there are 4 clips"):
+    with pytest.raises(ValueError, match="index == 9, must be <= 3"):
         StateActionDisplay.from_estimator(model, given, 9)
     with pytest.raises(TypeError, match="estimator must be a SequenceAligner"):
         AlignedScriptDisplay.from_estimator(model, [["a"]])

@@ -167,10 +167,10 @@ def test_windows_may_extend_beyond_the_ends(rng):
 @pytest.mark.parametrize("X, options, message", [
     ([np.ones((4, 2)), np.ones((1, 2))], {}, r"X\[1\] has 1 rows, but there must be 2"),
     ([np.ones((4, 2)), np.ones((4, 3))], {}, r"X\[1\] must have shape \(n_rows, 2\)"),
-    ([], {}, "X holds no sequence"),
+    ([], {}, "X must be a list of 1 or more arrays"),
     (np.ones((4, 2)), {}, "X is one array: give a list"),
     (np.ones((4, 2)), {"groups": [0, 1]}, r"groups must have shape \(4,\), got \(2,\)"),
-    ([np.ones((4, 2))], {"windows": []}, "windows holds 0 sequences, but X 1"),
+    ([np.ones((4, 2))], {"windows": []}, "windows must be a list of 1 arrays or lists"),
     ([np.ones((4, 2))], {"windows": [[(5, 0, 1)]]}, r"windows\[0\] must hold .* steps from 0"),
     ([np.ones((4, 2))], {"windows": [np.ones((2, 2))]}, r"windows\[0\] must have shape"),
     ([np.ones((4, 2))], {"windows": [[(0, 1)]]}, r"windows\[0\] must hold \(step, first row"),

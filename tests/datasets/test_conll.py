@@ -85,12 +85,12 @@ def test_equal_words_are_stored_once():
         ("\n\n", {}, "the file holds no token"),
         ("a b\n\nc d e\n", {}, "StringIO, line 3: 3 columns, but the first token has 2: check sep"),
         ("a b\n", {"columns": (2,)}, "columns must name some of 2 columns of the open Str"),
-        ("a b\n", {"columns": ("w",)}, r"columns must name some .*integers, got \('w',\)"),
-        ("a b\n", {"columns": ()}, "columns must name some"),
+        ("a b\n", {"columns": ("w",)}, "columns must be an instance of int, not str"),
+        ("a b\n", {"columns": ()}, "columns must be a list of 1 or more integers, got 0"),
     ],
 )
 def test_broken_files_are_refused(text, params, message):
-    with pytest.raises(ValueError, match=message):
+    with pytest.raises((TypeError, ValueError), match=message):
         load_conll(io.StringIO(text), **params)
 
 

@@ -91,7 +91,7 @@ def test_graphs_hold_the_cells_around():
     [
         (make_label_grids, {"pattern": "dots"}, "pattern must be one of 'bars'"),
         (make_label_grids, {"shape": (3, 9)}, "shape == 3, must be >= 4"),
-        (make_label_grids, {"shape": 5}, "shape must be a tuple"),
+        (make_label_grids, {"shape": (5,)}, "shape must be a list of 2 sides"),
         (make_snakes, {"length": 1}, "length"),
     ],
 )

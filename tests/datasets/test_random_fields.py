@@ -79,7 +79,7 @@ class TestIsing:
         "params, message",
         [
             ({"coupling": -1.0}, "coupling == -1.0, must be >= 0"),
-            ({"graph": "grid", "size": 5}, "size must hold two integers for graph='grid', got 5"),
+            ({"graph": "grid", "size": [5]}, "size must be a list of 2 integers for graph='grid'"),
             ({"graph": "bipartite", "size": (5, 0)}, "an entry of size == 0, must be >= 1"),
         ],
     )

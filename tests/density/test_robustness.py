@@ -116,7 +116,10 @@ def test_length_scale_choices(rng):
         ({"length_scale": [1.0, 2.0]}, "length_scale must have shape"),
         ({"jacobian": lambda X: X}, "what jacobian returns.shape =="),
         ({"kernel": lambda X, Y: X @ Y.T}, "jacobian=False"),
-        ({"kernel": lambda X, Y: X[:, 0], "jacobian": False}, "kernel returned shape"),
+        (
+            {"kernel": lambda X, Y: X[:, 0], "jacobian": False},
+            "what kernel returns must have shape",
+        ),
         ({"kernel": lambda X, Y: -(X @ Y.T), "jacobian": False}, "positive semidefinite"),
         ({"normalize": "quadrature", "support": (0, 0)}, "low < high"),
         ({"kernel": "precomputed"}, "square"),

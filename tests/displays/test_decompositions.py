@@ -105,7 +105,7 @@ def test_rows_need_not_sum_to_one_and_axes_may_be_given():
         (lambda m: TopicDisplay.from_estimator(KMeans(1).fit(np.eye(3))), "no components_"),
         (lambda m: TopicDisplay.from_estimator(PCA(2).fit(np.eye(3))), "must not be negative"),
         (lambda m: TopicDisplay.from_estimator(m, components=[3]), "numbers below 3"),
-        (lambda m: TopicDisplay.from_estimator(m, names=["a"]), "names must hold 12 names"),
+        (lambda m: TopicDisplay.from_estimator(m, names=["a"]), "names must be a list of 12 texts"),
         (
             lambda m: TopicDisplay.from_estimator(m, ax=plt.subplots()[1]),
             "must hold 3 Axes, one per panel, got 1",
@@ -113,7 +113,7 @@ def test_rows_need_not_sum_to_one_and_axes_may_be_given():
         (lambda m: LoadingDisplay(np.ones((3, 2)), np.ones((3, 1))).plot(), "same number of col"),
         (
             lambda m: LoadingDisplay(np.eye(2), np.eye(2), x_names=["a"]).plot(),
-            "x_names must hold 2 names",
+            "x_names must be a list of 2 texts",
         ),
         (lambda m: ScreeDisplay([[1.0]]).plot(), "values must have shape"),
         (lambda m: ScreeDisplay([-1.0]).plot(), "numbers above zero"),

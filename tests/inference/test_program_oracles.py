@@ -9,6 +9,7 @@ from scipy.optimize import OptimizeResult
 
 from _random_scores import KINDS, best_value, ising_grid, random_scores, same, size_of
 from sklearn_fw.inference import PairwiseScores, TreeMaxProduct
+from sklearn_fw.inference._oracles import _linear_programs
 from sklearn_fw.inference._oracles._cuts import QPBO, GraphCut
 from sklearn_fw.inference._oracles._linear_programs import MILP, LPRelaxation, Toulbar2
 
@@ -239,6 +240,6 @@ def test_toulbar2_tells_how_to_install_it(monkeypatch):
 @pytest.mark.parametrize("function, oracle", [("milp", MILP()), ("linprog", LPRelaxation())])
 def test_failure_of_the_solver_is_reported(function, oracle, monkeypatch):
     failed = OptimizeResult(status=4, message="numbers are no good", x=None, mip_dual_bound=None)
-    monkeypatch.setattr(f"scipy.optimize.{function}", lambda *_, **__: failed)
+    monkeypatch.setattr(_linear_programs, function, lambda *_, **__: failed)
     with pytest.raises(RuntimeError, match="status 4 and no answer: numbers are no good; scale"):
         oracle.argmax(triangle())

@@ -40,7 +40,7 @@ from sklearn_fw.inference import (
         ((np.zeros((2, 2)), np.eye(2), [(1, 1)]), r"two different nodes, got \(1, 1\)"),
         (
             (np.zeros((2, 2)), np.eye(2), [0, 1]),
-            r"edges must have shape \(n_edges, 2\), got \(2,\)",
+            r"edges must be integers of shape \(n_edges, 2\), got \(2,\) of int64",
         ),
         (
             (np.zeros((2, 2)), np.eye(2), [(0.0, 1.0)]),

@@ -192,7 +192,7 @@ def test_gini(rng):
         (MLPClassifier((4,)), {}, "solver='adam'"),
         ("mlp", {}, "must be an MLPClassifier"),
         (SGD, {"learning_rate": 1e200}, r"learning_rate=1e\+200 is too large"),
-        (SGD, {"n_steps": 5}, "eval_every=10 is larger than n_steps=5"),
+        (SGD, {"n_steps": 5}, "eval_every == 10, must be <= 5"),
         (make_pipeline(QuantileTransformer(n_quantiles=9), SGD), {}, "is not affine"),
         (SGD, {"y": np.arange(23) % 3}, "y has 23 labels for the 24 rows"),
         (SGD, {"y": np.zeros(24, int)}, "one class only"),

@@ -178,8 +178,8 @@ def test_what_makes_no_sense_is_refused(arguments, message):
 @pytest.mark.parametrize(
     ("names", "message"),
     [
-        ({"names": ["a"]}, "names must name 2 variables, got 1"),
-        ({"state_names": [["x", "y"]]}, "state_names must hold 2 lists, got 1"),
+        ({"names": ["a"]}, "names must be a list of 2 texts, got 1"),
+        ({"state_names": [["x", "y"]]}, "state_names must be a list of 2 lists of text, got 1"),
         ({"state_names": [["x", "y"], ["x", "x"]]}, r"state_names\[1\] needs 2 distinct names"),
     ],
 )
@@ -214,5 +214,5 @@ def test_evidence_without_names():
 
 
 def test_factors_that_are_no_pairs():
-    with pytest.raises(TypeError, match=r"factors\[0\] must be a pair \(scope, table\)"):
+    with pytest.raises(TypeError, match=r"factors\[0\] must be a list of parts, a scope and"):
         FactorGraph([2], [3])

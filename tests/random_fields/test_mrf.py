@@ -117,7 +117,7 @@ ZEROS = np.zeros((3, 2))
 @pytest.mark.parametrize(
     "arguments, message",
     [
-        (([],), "unary is empty"),
+        (([],), "unary must be a list of 1 or more rows"),
         (([[0.0], []],), r"unary\[1\] must be a vector of states, got shape"),
         (([[-np.inf, -np.inf]],), r"unary\[0\] allows no state"),
         ((ZEROS, [(0, 3)], np.eye(2)), "edges must name variables 0 to 2, got 0 to 3"),
@@ -154,7 +154,7 @@ def test_bad_fields_are_refused(arguments, message):
         (lambda m: PairwiseMRF.from_networkx(nx.DiGraph()), "undirected"),
         (lambda m: PairwiseMRF.from_networkx(nx.path_graph(2)), "no attribute 'unary'"),
         (lambda m: PairwiseMRF([[0, 0, 0.0]]).to_ising(), "two states"),
-        (lambda m: PairwiseMRF(ZEROS, names=["a"]), "names must name 3 variables"),
+        (lambda m: PairwiseMRF(ZEROS, names=["a"]), "names must be a list of 3 texts"),
     ],
 )
 def test_bad_calls_are_refused(call, message):

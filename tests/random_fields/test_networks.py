@@ -110,7 +110,7 @@ def test_other_fields_and_names_are_not_written(tmp_path, write, rng):
     quoted = FactorGraph([1, 1], names=["a", "a"])
     with pytest.raises(ValueError, match="two variables of one name"):
         save_bif(quoted, path)
-    with pytest.raises(TypeError, match="graph must be a FactorGraph, got int"):
+    with pytest.raises(TypeError, match=r"graph must be a FactorGraph, got \d"):
         save_bif(3, path)
 
 

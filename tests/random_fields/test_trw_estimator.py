@@ -288,7 +288,11 @@ def test_bad_parameters_are_refused(options, message):
         ({}, [[0, -1]], r"Negative values in data .* X\[0, 1\] is -1.* missing entries by NaN"),
         ({"learner__n_states": 2}, [[0, 2]], r"n_states\[1\] is 2, but column 1 of X holds 2"),
         ({"learner__n_states": [2]}, [[0, 1]], "one integer per column"),
-        ({"learner__edges": "ring"}, [[0, 1]], "edges must be 'complete', 'tree'"),
+        (
+            {"learner__edges": "ring"},
+            [[0, 1]],
+            "edges must be one of 'complete', 'tree' or an array",
+        ),
         ({"learner__edges": [(0, 2)]}, [[0, 1]], "edges must name variables 0 to 1"),
         ({"learner__edges": [(1, 1)]}, [[0, 1]], "two different variables"),
         ({}, [[np.nan, 1]], "column 0 of X holds no entry at all"),

@@ -165,7 +165,7 @@ def test_a_call_that_fails_changes_nothing(torch):
         ({"classes": "ab"}, ValueError, "classes must be those of before, which classes_ holds"),
         ({"classes": 3}, TypeError, "classes must be a text or a list of tokens, got a int"),
         ({"input_tokens": ["abcd"]}, ValueError, "input_tokens must be those of before"),
-        ({"input_tokens": ["ab", "c"]}, ValueError, "of 2 columns, and inputs have 1"),
+        ({"input_tokens": ["ab", "c"]}, ValueError, "must be a list of 1 columns of tokens, got 2"),
         ({"input_tokens": "abc"}, TypeError, "input_tokens must be a list of tokens of each"),
         ({"sample_weight": [-1.0]}, ValueError, "sample_weight must not be negative"),
         ({"X": [np.eye(3)]}, TypeError, r"X\[0\] holds features"),

@@ -247,11 +247,11 @@ class Wrong(StepPolicy):
 @pytest.mark.parametrize(
     ("change", "error", "message"),
     [
-        ({"policy": None}, TypeError, "policy must be a StepPolicy object, got a NoneType"),
+        ({"policy": None}, TypeError, "policy must be a StepPolicy, got None"),
         ({"policy": Wrong()}, ValueError, r"scores of shape \(2, n_tokens\), got shape \(3,\)"),
-        ({"X": []}, ValueError, "X holds no input"),
-        ({"y": [[0]]}, ValueError, "X has 2 inputs, y has 1 outputs"),
-        ({"y": [[0], []]}, ValueError, r"y\[1\] is empty"),
+        ({"X": []}, ValueError, "X must be a list of 1 or more inputs, got 0"),
+        ({"y": [[0]]}, ValueError, "y must be a list of 2 outputs, one for each input, got 1"),
+        ({"y": [[0], []]}, ValueError, r"y\[1\] must be a list of 1 or more"),
         ({"y": [[0], [4]]}, ValueError, r"y\[1\] must hold numbers of tokens from 0 to 3"),
         ({"y": [[0], ["a"]]}, ValueError, r"y\[1\] must hold numbers of tokens"),
         ({"end": 1}, ValueError, "end must be 3, the last token"),
@@ -259,7 +259,7 @@ class Wrong(StepPolicy):
         ({"task_loss": "phrase_f1"}, ValueError, "y holds 0: tags of phrases are text"),
         ({"task_loss": lambda a, b: -1.0}, ValueError, "must return a number >= 0"),
         ({"task_loss": lambda a, b: np.nan}, ValueError, "must return a number >= 0"),
-        ({"search": "all"}, TypeError, "search must be a LearningToSearch object"),
+        ({"search": "all"}, TypeError, "search must be a LearningToSearch or None, got .all"),
     ],
 )
 def test_errors(change, error, message):

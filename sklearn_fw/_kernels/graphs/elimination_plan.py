@@ -200,24 +200,20 @@ def scopes_of(edges, size, order, limit):
         v, first = order[b], scope_start[b]
         n, log_table = 0, np.log2(np.float64(size[v]))
         mark[v] = b
-        for i in range(start[v], start[v] + degree[v]):
-            u = pool[i]
-            if bucket[u] > b and mark[u] != b:
-                mark[u] = b
-                scope = _appended(scope, first + n, 1)
-                scope[first + n] = u
-                n += 1
-                log_table += np.log2(np.float64(size[u]))
-        child = newest[v]
-        while child >= 0:
-            for i in range(scope_start[child], scope_start[child + 1]):
-                u = scope[i]
-                if mark[u] != b:
+        # Neighbors first, then the scopes of children.
+        row, begin, end, child = pool, start[v], start[v] + degree[v], newest[v]
+        while True:
+            for i in range(begin, end):
+                u = row[i]
+                if bucket[u] > b and mark[u] != b:
                     mark[u] = b
                     scope = _appended(scope, first + n, 1)
                     scope[first + n] = u
                     n += 1
                     log_table += np.log2(np.float64(size[u]))
+            if child < 0:
+                break
+            row, begin, end = scope, scope_start[child], scope_start[child + 1]
             child = before[child]
         scope_start[b + 1] = first + n
         largest = max(largest, log_table)

@@ -132,10 +132,8 @@ def _solve(n, graph, place, tree, link, sums, labels, up, best, choice):
 
 
 @njit
-def search(
-    unary, tables, edge_table, n_states, start, edge, other, labels, sums, value, n_rounds, state
-):
-    """Improve ``labels`` by ``n_rounds`` kicks and repairs; returns the value reached.
+def search(unary, tables, edge_table, n_states, start, edge, other, labels, sums, n_rounds, state):
+    """Improve ``labels`` by ``n_rounds`` kicks and repairs.
 
     A round gives the nodes of a short random walk random states, then lets random trees that begin
     there take their best states given all else, and goes back if the value fell. Walks have all
@@ -152,6 +150,7 @@ def search(
     up, choice = np.empty((limit, width)), np.empty((limit, width), np.int64)
     most = KICK + (REPAIRS + 1) * REACH * (KICK + 1)
     changed, before = np.empty(most, np.int64), np.empty(most, np.int64)
+    value = 0.0  # of labels, beside that of the first ones
     for _ in range(n_rounds):
         n_changes, new = 0, value
         kick = 1 + next_below(state, 1 << next_below(state, DOUBLINGS + 1))
@@ -189,4 +188,3 @@ def search(
             continue
         for c in range(n_changes - 1, -1, -1):
             _give(changed[c], before[c], graph, labels, sums)
-    return value

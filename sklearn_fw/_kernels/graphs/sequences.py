@@ -45,16 +45,12 @@ def edit_tables(texts, targets, n_targets, prefix, suffix):
         for i in range(texts.shape[1]):
             assign(prefix[b, i + 1], prefix[b, i, : n + 1])
             advance(prefix[b, i + 1], texts[b, i], target)
+        row, backwards = np.arange(n + 1), target[::-1].copy()
         for i in range(n, -1, -1):
-            for j in range(n, -1, -1):
-                if i == n or j == n:
-                    suffix[b, i, j] = (n - i) + (n - j)
-                else:
-                    best = suffix[b, i + 1, j + 1]
-                    if target[i] != target[j]:
-                        best += 1
-                    best = min(best, min(suffix[b, i + 1, j], suffix[b, i, j + 1]) + 1)
-                    suffix[b, i, j] = best
+            for j in range(n + 1):
+                suffix[b, i, j] = row[n - j]
+            if i > 0:
+                advance(row, target[i - 1], backwards)
 
 
 @njit

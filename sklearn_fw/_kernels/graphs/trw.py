@@ -173,13 +173,12 @@ def combine(uniform, atoms, alpha, delta, mu):
 
 @njit
 def step_to(energy, atoms, a, delta, mu, alpha):
-    """A Frank-Wolfe step towards atom a with exact line search; returns its length."""
+    """A Frank-Wolfe step towards atom a with exact line search."""
     direction = np.empty_like(mu)
     towards(energy, atoms, a, delta, mu, direction)
     step = search(energy, mu, direction, 1.0)
     move(mu, direction, step)
     move_mass(alpha, alpha.size, FW, a, -1, step, 1.0)
-    return step
 
 
 @njit
@@ -187,7 +186,7 @@ def correct(energy, atoms, alpha, delta, mu, kind, tol, max_steps):
     """Maximize over the hull of the atoms in place, until the pairwise gap is at most ``tol``.
 
     ``kind`` allows Frank-Wolfe steps alone, or away steps too, or makes pairwise steps. Returns
-    (steps made, Frank-Wolfe gap over the hull when last measured).
+    the Frank-Wolfe gap over the hull when last measured.
     """
     slopes, direction = np.empty_like(mu), np.empty_like(mu)
     hull_gap = 0.0
@@ -244,7 +243,7 @@ def correct(energy, atoms, alpha, delta, mu, kind, tol, max_steps):
         total += alpha[a]
     alpha /= total
     combine(energy.uniform, atoms, alpha, delta, mu)
-    return steps, hull_gap
+    return hull_gap
 
 
 @njit

@@ -102,11 +102,11 @@ def best_rotation(matrices, p, q, y):
 
 @inner
 def _transform(matrices, basis, p, q, turn):
-    """Replace every matrix B by M^-1 B M, and the basis by basis M, for M = ``turn`` (2, 2).
+    """Replace every matrix B by M^-1 B M, and the basis by basis M.
 
-    The determinant of M is one.
+    ``turn`` holds the rows of M, a matrix (2, 2) whose determinant is one.
     """
-    a, b, c, d = turn[0, 0], turn[0, 1], turn[1, 0], turn[1, 1]
+    a, b, c, d = turn
     size, n_matrices = matrices.shape[0], matrices.shape[2]
     for i in range(size):
         for n in range(n_matrices):
@@ -130,7 +130,6 @@ def jacobi_sweep(matrices, basis, kind):
     Cost: 12 K^3 P.
     """
     size, largest = matrices.shape[0], 0.0
-    turn = np.empty((2, 2))
     for p in range(size - 1):
         for q in range(p + 1, size):
             y = best_shear(matrices, p, q, kind)
@@ -140,9 +139,6 @@ def jacobi_sweep(matrices, basis, kind):
             if change == 0.0:
                 continue
             ch, sh, co, si = np.cosh(y), np.sinh(y), np.cos(theta), np.sin(theta)
-            turn[0, 0] = ch * co + sh * si
-            turn[0, 1] = -ch * si + sh * co
-            turn[1, 0] = sh * co + ch * si
-            turn[1, 1] = -sh * si + ch * co
+            turn = ch * co + sh * si, -ch * si + sh * co, sh * co + ch * si, -sh * si + ch * co
             _transform(matrices, basis, p, q, turn)
     return largest

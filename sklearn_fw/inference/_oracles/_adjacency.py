@@ -5,6 +5,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from ..._core.budget import time_budget
 from ..._core.oracle import Oracle
 from ..._core.packed import starts_of
 from ..._core.parameters import check_parameters
@@ -55,6 +56,16 @@ class GraphOracle(Oracle):
     def _expect(self, scores):
         expect_scores(scores)
         check_parameters(self)
+
+
+class Settling(GraphOracle):
+    """Base of oracles that err by rounding or by tolerances: `settled` takes their ``_attempt``."""
+
+    time_limit = None
+
+    def _argmax(self, scores, start):
+        with time_budget(self.time_limit, ends_oracles=True):
+            return settled(self._attempt, scores, start, exact=self.exact)
 
 
 class Adjacency(NamedTuple):
@@ -207,26 +218,24 @@ def without_hopeless(scores, value):
     if value == -np.inf:
         return None
     unary, pairwise = scores.unary.copy(), np.array(scores.pairwise)
-    ends = scores.edges.T
-    n_before = n_first = np.count_nonzero(unary > -np.inf) + np.count_nonzero(pairwise > -np.inf)
-    while True:
+    a, b = scores.edges.T
+
+    def n_allowed():
+        return np.count_nonzero(unary > -np.inf) + np.count_nonzero(pairwise > -np.inf)
+
+    n_first, n_before = n_allowed(), np.inf
+    while (n_left := n_allowed()) < n_before:
+        n_before = n_left
         best_node, best_edge = unary.max(axis=1), pairwise.max(axis=(1, 2), initial=-np.inf)
         tops = np.concatenate([best_node, best_edge])
         room = tops.sum() - value + ROUNDING * (np.abs(tops).sum() + abs(value))
         # Less than the whole loss by rounding, so that nothing good is left out.
         room *= 1.0 + ROUNDING * len(tops)
         lost = best_node[:, None] - unary
-        for end, axis in ((ends[0], 2), (ends[1], 1)):
+        for end, axis in ((a, 2), (b, 1)):
             np.add.at(lost, end, best_edge[:, None] - pairwise.max(axis=axis, initial=-np.inf))
         unary[lost > room] = -np.inf
-        for end, axes in (
-            (ends[0], (slice(None), slice(None), None)),
-            (ends[1], np.s_[:, None, :]),
-        ):
-            pairwise[np.broadcast_to((unary == -np.inf)[end][axes], pairwise.shape)] = -np.inf
+        gone = unary == -np.inf
+        pairwise[gone[a][:, :, None] | gone[b][:, None, :]] = -np.inf
         pairwise[best_edge[:, None, None] - pairwise > room] = -np.inf
-        n_left = np.count_nonzero(unary > -np.inf) + np.count_nonzero(pairwise > -np.inf)
-        if n_left == n_before:
-            break
-        n_before = n_left
     return PairwiseScores._view(unary, pairwise, scores.edges) if n_left < n_first else None

@@ -1,6 +1,7 @@
 """Exact inference on bipartite matchings."""
 
 import numpy as np
+from scipy.optimize import linear_sum_assignment
 
 from ..._core import check
 from ..._core.oracle import Oracle, k_best
@@ -170,8 +171,6 @@ def best_pairs(scores, perfect):
 
     A perfect one matches all of the smaller side. This is the only caller of SciPy's solver.
     """
-    from scipy.optimize import linear_sum_assignment
-
     if perfect:
         return _perfect(scores)
     rows, columns = linear_sum_assignment(np.maximum(scores, 0.0), maximize=True)
@@ -186,8 +185,6 @@ def _perfect(scores):
     SciPy errs by a fraction of the largest score. So pairs that cannot be in a better matching than
     the known one are left out, and the rest is solved again.
     """
-    from scipy.optimize import linear_sum_assignment
-
     best, left = None, scores
     while True:
         try:

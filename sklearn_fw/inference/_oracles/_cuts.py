@@ -5,12 +5,14 @@ from dataclasses import KW_ONLY
 from typing import NamedTuple
 
 import numpy as np
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import connected_components
 
 from ..._core import check
 from ..._core.budget import time_left
 from ..._core.scores import PairwiseScores, allowed, arrays_of
 from ..._kernels import lazy
-from ._adjacency import ROUNDING, GraphOracle, PlanCache, first_labels, settled, softened
+from ._adjacency import ROUNDING, GraphOracle, PlanCache, Settling, first_labels, settled, softened
 from ._exact import RankingOracle
 
 max_flow = lazy("graphs.max_flow")
@@ -19,7 +21,7 @@ DIAGONAL = [0, 1], [0, 1]
 OFF_DIAGONAL = [0, 1], [1, 0]
 
 
-class QPBO(GraphOracle):
+class QPBO(Settling):
     """Approximate MAP inference with a bound for two states, by roof duality (QPBO).
 
     Maximizes the score of `PairwiseScores` over the linear program on the local polytope, where
@@ -66,10 +68,7 @@ class QPBO(GraphOracle):
     (array([1, 0, 1, 1], dtype=int32), 6.0, 6.5)
     """
 
-    def _argmax(self, scores, start):
-        return settled(self._relax, scores, start)
-
-    def _relax(self, scores, start):
+    def _attempt(self, scores, start):
         form = switch_form(scores, "QPBO")
         if form is None:
             return None
@@ -126,9 +125,6 @@ def strong_components(arcs, free):
 
     No arc with room leads to a component of a higher number.
     """
-    from scipy.sparse import csr_array
-    from scipy.sparse.csgraph import connected_components
-
     n_nodes = len(free)
     tail = np.repeat(np.arange(n_nodes), np.diff(arcs.first))
     kept = (arcs.residual > 0.0) & free[tail] & free[arcs.head]
@@ -322,13 +318,13 @@ class GraphCut(RankingOracle):
     def _best(self, scores, k):
         found, queue, unary = [], [], scores.unary
         while True:
-            form = attractive_form(PairwiseScores._view(unary, scores.pairwise, scores.edges))
+            part = PairwiseScores._view(unary, scores.pairwise, scores.edges)
+            form = switch_form(part, "GraphCut")
             if form is not None:
-                cut = Cut.of(form, scores.edges)
-                labels = form.merge(cut.sink)
+                cut = Cut.of(form, part)
+                labels, nodes = cut.labels, np.flatnonzero(form.fixed < 0)
                 found.append((scores.value(labels), labels))
                 # All others agree with these labels before some node, and differ there.
-                nodes = np.flatnonzero(form.fixed < 0)
                 losses = cut.flip_losses(nodes, fix=True)
                 for i in np.argsort(losses, kind="stable")[: k - len(found)]:
                     if losses[i] < np.inf:
@@ -348,11 +344,10 @@ class GraphCut(RankingOracle):
 
     def _maxima(self, scores):
         best = np.full((scores.n_nodes, 2), -np.inf)
-        form = attractive_form(scores)
+        form = switch_form(scores, "GraphCut")
         if form is not None:
-            cut = Cut.of(form, scores.edges)
-            labels = form.merge(cut.sink)
-            value = scores.value(labels)
+            cut = Cut.of(form, scores)
+            labels, value = cut.labels, scores.value(cut.labels)
             nodes = np.flatnonzero(form.fixed < 0)
             best[np.arange(scores.n_nodes), labels] = value
             best[nodes, 1 - labels[nodes]] = value - cut.flip_losses(nodes, fix=False)
@@ -364,43 +359,33 @@ class GraphCut(RankingOracle):
             return None
         if form.crossed.any() and start is not None:
             # What is left out of attractive tables leaves others, which roof duality takes.
-            return QPBO()._relax(scores, start)
-        refuse_crossed(form, scores)
-        cut = Cut.of(form, scores.edges)
-        labels = form.merge(cut.sink)
-        return labels, scores.value(labels), form.bound(cut.flow), 2 * form.rounding
-
-
-def refuse_crossed(form, scores):
-    if form.crossed.any():
-        edge = int(form.crossed.argmax())
-        (a, b), table = scores.edges[edge], scores.pairwise[edge]
-        raise ValueError(
-            f"GraphCut needs attractive edges, t[0, 0] + t[1, 1] >= t[0, 1] + t[1, 0], but "
-            f"edge {edge} between nodes {a} and {b} has t = {table.tolist()}; QPBO() takes "
-            f"edges of any kind, TreeMaxProduct() graphs without cycles"
-        )
-
-
-def attractive_form(scores):
-    form = switch_form(scores, "GraphCut")
-    if form is not None:
-        refuse_crossed(form, scores)
-    return form
+            return QPBO()._attempt(scores, start)
+        cut = Cut.of(form, scores)
+        return cut.labels, scores.value(cut.labels), form.bound(cut.flow), 2 * form.rounding
 
 
 class Cut(NamedTuple):
-    """A minimum cut: what it leaves of the capacities, its flow and the nodes beyond it."""
+    """A minimum cut: what it leaves of the capacities, its flow, the nodes beyond it, labels."""
 
     arcs: object
     flow: float
     sink: np.ndarray  # (n_nodes,) bool, the smallest sink side
+    labels: np.ndarray
 
     @classmethod
-    def of(cls, form, edges):
-        arcs = fill_arcs(edges, form.forward, form.backward, -form.gain)
+    def of(cls, form, scores):
+        if form.crossed.any():
+            edge = int(form.crossed.argmax())
+            (a, b), table = scores.edges[edge], scores.pairwise[edge]
+            raise ValueError(
+                f"GraphCut needs attractive edges, t[0, 0] + t[1, 1] >= t[0, 1] + t[1, 0], but "
+                f"edge {edge} between nodes {a} and {b} has t = {table.tolist()}; QPBO() takes "
+                f"edges of any kind, TreeMaxProduct() graphs without cycles"
+            )
+        arcs = fill_arcs(scores.edges, form.forward, form.backward, -form.gain)
         flow = max_flow.max_flow(arcs)
-        return cls(arcs, flow, max_flow.reaches_sink(arcs))
+        sink = max_flow.reaches_sink(arcs)
+        return cls(arcs, flow, sink, form.merge(sink))
 
     def flip_losses(self, nodes, fix):
         """What the score loses when one of the nodes changes its side: (len(nodes),).
@@ -479,13 +464,16 @@ class CutMoves(GraphOracle):
         moves = range(scores.n_states)
         if swaps:
             moves = [(a, b) for a in moves for b in range(a)]
-        pair = _swap if swaps else _expansion
         # A move that has been tried helps again only after another one.
         left = len(moves)
         for turn in range(self.max_iter * len(moves)):
             if left == 0 or time_left() <= 0.0:
                 break
-            ends = pair(moves[turn % len(moves)], best)
+            move = moves[turn % len(moves)]
+            if swaps:
+                ends = (np.where(np.isin(best, move), np.int32(state), best) for state in move)
+            else:
+                ends = best, np.full_like(best, move)
             zero, one = (np.where(possible[nodes, end], end, best) for end in ends)
             left -= 1
             if np.array_equal(zero, one):
@@ -495,20 +483,8 @@ class CutMoves(GraphOracle):
             if mixed_value > value:
                 best, value, left = mixed, mixed_value, len(moves) - 1
         # Penalties and sums are rounded in the search: a worse answer is none.
-        value, first = scores.value(best), scores.value(labels)
-        if value < first:
-            return labels, first, np.inf
-        return best, value, np.inf
-
-
-def _expansion(state, labels):
-    """Two labelings, of which an expansion of a state takes the best mixture."""
-    return labels, np.full_like(labels, state)
-
-
-def _swap(states, labels):
-    taken = (labels == states[0]) | (labels == states[1])
-    return tuple(np.where(taken, np.int32(state), labels) for state in states)
+        best = max(best, labels, key=scores.value)
+        return best, scores.value(best), np.inf
 
 
 def _fused(problem, labels, zero, one):

@@ -6,7 +6,7 @@ import numpy as np
 
 from ..._core import check
 from ..._core.oracle import Oracle
-from ..._core.scores import check_arrays, check_edges, check_sums, floats, integers, is_forest
+from ..._core.scores import check_arrays, check_ends, check_sums, floats, integers, is_forest
 from ..._kernels import lazy
 
 distance_transform = lazy("graphs.distance_transform")
@@ -156,12 +156,8 @@ class PoseScores:
 
 
 def check_tree(edges, n_joints):
-    if edges.ndim != 2 or edges.shape[1] != 2 or edges.dtype.kind not in "iu":
-        raise ValueError(
-            f"edges must hold integers in an array of shape (n_edges, 2), got shape {edges.shape} "
-            f"and dtype {edges.dtype}"
-        )
-    if not is_forest(check_edges(edges, n_joints, "joints"), n_joints):
+    check_ends(edges, n_joints, "joints")
+    if not is_forest(edges.astype(np.int64), n_joints):
         raise ValueError("edges must form a tree: they have a cycle (a double edge is one, too)")
 
 

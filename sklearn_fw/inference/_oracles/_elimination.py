@@ -5,6 +5,8 @@ import math
 from typing import NamedTuple
 
 import numpy as np
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import reverse_cuthill_mckee
 
 from ..._core import check
 from ..._core.budget import time_left
@@ -29,9 +31,6 @@ SECONDS_PER_NUMBER = 1e-8
 
 
 def _narrow_order(edges, n_nodes):
-    from scipy.sparse import csr_array
-    from scipy.sparse.csgraph import reverse_cuthill_mckee
-
     ones = np.ones(len(edges))
     graph = csr_array((ones, (edges[:, 0], edges[:, 1])), shape=(n_nodes, n_nodes))
     return reverse_cuthill_mckee(graph + graph.T, symmetric_mode=True).astype(np.int64)
@@ -126,10 +125,6 @@ def _sizes_of(scores):
     return tuple(np.maximum(count_states(scores.unary), 1).tolist())
 
 
-def _plan_of(edges, *sizes):
-    return edges, make_plan(edges, np.array(sizes))
-
-
 class Elimination(GibbsInference):
     """MAP inference on graphs of small tree-width, by bucket elimination.
 
@@ -183,7 +178,7 @@ class Elimination(GibbsInference):
 
     max_table_size: check.at_least(1) = 2**26
 
-    _plan = PlanCache(_plan_of, _sizes_of)
+    _plan = PlanCache(lambda edges, *sizes: (edges, make_plan(edges, np.array(sizes))), _sizes_of)
 
     def _argmax(self, scores, start):
         walk = self._walk(scores)

@@ -119,7 +119,6 @@ class GibbsInference(RankingOracle):
 def _some(log_partition):
     if log_partition == -math.inf:
         raise ValueError("every labeling is forbidden, so the scores define no distribution")
-    return log_partition
 
 
 def normalized(probabilities, what):

@@ -1,13 +1,12 @@
 """Linear programs of HiGHS, exact and relaxed, and the cost function networks of toulbar2."""
 
-import functools
 import math
 import threading
-from time import perf_counter
 from typing import NamedTuple
 
 import numpy as np
 from scipy import sparse
+from scipy.optimize import Bounds, LinearConstraint, linprog, milp
 
 from ..._core import check
 from ..._core.budget import time_left
@@ -16,10 +15,10 @@ from ._adjacency import (
     ROUNDING,
     GraphOracle,
     PlanCache,
+    Settling,
     first_labels,
     is_negligible,
     nothing_allowed,
-    settled,
 )
 from ._cuts import half_integral, possible_states
 
@@ -188,12 +187,10 @@ OPTIMAL, LIMIT, INFEASIBLE = 0, 1, 2
 EXACT_GAP = 1e-9
 
 
-def solve_integers(cost, n_integers, largest, matrix, sums, seconds, gap=0.0):
+def solve_integers(cost, n_integers, largest, matrix, sums, gap=0.0):
     """The result of HiGHS for costs from 0 to ``largest``, of which the first are integers."""
-    from scipy.optimize import Bounds, LinearConstraint, milp
-
     options = {"mip_rel_gap": gap}
-    if np.isfinite(seconds):
+    if (seconds := time_left()) < np.inf:
         # HiGHS takes no time at all for no limit.
         options["time_limit"] = max(seconds, 1e-3)
     return milp(
@@ -205,7 +202,7 @@ def solve_integers(cost, n_integers, largest, matrix, sums, seconds, gap=0.0):
     )
 
 
-class MILP(GraphOracle):
+class MILP(Settling):
     """MAP inference on small graphs, by mixed-integer linear programming.
 
     Maximizes the score of `PairwiseScores` over the integral points of the local polytope::
@@ -271,19 +268,14 @@ class MILP(GraphOracle):
     def exact(self):
         return self.time_limit is None and self.mip_rel_gap <= EXACT_GAP
 
-    def _argmax(self, scores, start):
-        end = perf_counter() + min(check.time_limit(self.time_limit), time_left())
-        return settled(functools.partial(self._solve, end=end), scores, start, exact=self.exact)
-
-    def _solve(self, scores, start, end):
+    def _attempt(self, scores, start):
         polytope = self._polytope(scores)
         scores = without_impossible_pairs(scores)
         cost, largest, scale, constant, error = costs(scores)
         gap = 0.0 if self.mip_rel_gap <= EXACT_GAP else self.mip_rel_gap
         result = solve_integers(
-            cost, scores.unary.size, largest, polytope.matrix, polytope.sums,
-            end - perf_counter(), gap,
-        )  # fmt: skip
+            cost, scores.unary.size, largest, polytope.matrix, polytope.sums, gap
+        )
         if result.status == INFEASIBLE:
             return None
         if result.status not in (OPTIMAL, LIMIT):
@@ -299,7 +291,7 @@ class MILP(GraphOracle):
         return labels, value, bound, 2 * error
 
 
-class LPRelaxation(GraphOracle):
+class LPRelaxation(Settling):
     """LP relaxation of MAP inference: bound, fractional optimum, rounded labeling.
 
     Maximizes the score of `PairwiseScores` over the local polytope: marginals of nodes and edges
@@ -359,10 +351,7 @@ class LPRelaxation(GraphOracle):
 
     _polytope = PlanCache(Polytope.of_graph)
 
-    def _argmax(self, scores, start):
-        return settled(self._round, scores, start)
-
-    def _round(self, scores, start):
+    def _attempt(self, scores, start):
         solution = self._solve(scores)
         if solution is None:
             return None
@@ -412,8 +401,6 @@ class LPRelaxation(GraphOracle):
 
     def _solve(self, scores):
         """Marginals of nodes, of edges (as the solver left them), bound and its error; or None."""
-        from scipy.optimize import linprog
-
         polytope = self._polytope(scores)
         scores = without_impossible_pairs(scores)
         cost, largest, scale, _, error = costs(scores)

@@ -1,6 +1,8 @@
 """Local search: one node at a time, and kicks that lead out of local optima."""
 
 import numpy as np
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import connected_components
 
 from ..._core import check
 from ..._core.budget import finishing, time_budget, time_left
@@ -94,9 +96,6 @@ def fuse(scores, labelings):
 
 def _clusters(scores, labelings):
     """Scores of clusters, the labeling that each of their states stands for, cluster of nodes."""
-    from scipy.sparse import csr_array
-    from scipy.sparse.csgraph import connected_components
-
     m, n = labelings.shape
     ends, edge = scores.edges, np.arange(scores.n_edges)
     # Of each labeling the first one that has the same state at a node.
@@ -208,7 +207,7 @@ class IteratedLocalSearch(GraphOracle):
             n_rounds = int(np.clip(per_node * scores.n_nodes, fewest, most))
         labels = first_labels(scores, start)
         problem = prepare(scores, self._plan(scores))
-        first, first_value = labels.copy(), scores.value(labels)
+        first = labels.copy()
         if not problem.n_states.all():  # a node without states: nothing is allowed
             return first, -np.inf, np.inf
         climb(problem, labels)
@@ -221,10 +220,8 @@ class IteratedLocalSearch(GraphOracle):
                 _search(problem, labels, n_rounds, _state_of(rng))
             else:
                 labels = _runs(soft, problem, labels, n_rounds, run, rng)
-        value = scores.value(labels)
-        if value < first_value:  # by rounding alone
-            labels, value = first, first_value
-        return labels, value, np.inf
+        labels = max(labels, first, key=scores.value)  # worse by rounding alone
+        return labels, scores.value(labels), np.inf
 
 
 def _state_of(rng):
@@ -255,5 +252,5 @@ def _search(problem, labels, n_rounds, state):
         # Sums are kept by differences, whose rounding adds up.
         local_search.gather_sums(*problem[:-1], labels, sums)
         n = min(n_rounds, ROUNDS_AT_ONCE)
-        local_search.search(*problem[:-1], labels, sums, 0.0, n, state)
+        local_search.search(*problem[:-1], labels, sums, n, state)
         n_rounds -= n

@@ -1,8 +1,6 @@
 """Message passing with a bound, max-product, and exact search by these bounds."""
 
 import copy
-import functools
-from time import perf_counter
 
 import numpy as np
 
@@ -10,13 +8,13 @@ from ..._core import check
 from ..._core.budget import time_left
 from ..._core.loop import get_logger
 from ..._kernels import lazy
-from ._adjacency import GraphOracle, PlanCache, adjacency, first_labels, prepare, settled
+from ._adjacency import GraphOracle, PlanCache, Settling, adjacency, first_labels, prepare
 from ._local_search import climb
 
 message_passing = lazy("graphs.message_passing")
 
 
-class TRWS(GraphOracle):
+class TRWS(Settling):
     """Approximate MAP inference with a bound, by sequential tree-reweighted messages.
 
     Maximizes the score of `PairwiseScores` approximately, and minimizes a bound on the score of
@@ -77,10 +75,7 @@ class TRWS(GraphOracle):
 
     _plan = PlanCache(adjacency)
 
-    def _argmax(self, scores, start):
-        return settled(self._pass, scores, start)
-
-    def _pass(self, scores, start):
+    def _attempt(self, scores, start):
         incumbent = Incumbent(scores, self._plan(scores), start)
         relaxation = Relaxation(incumbent.problem)
         for _ in range(self.max_iter):
@@ -245,7 +240,7 @@ class MaxProduct(GraphOracle):
         return incumbent.labels, incumbent.value, np.inf
 
 
-class BranchAndBound(GraphOracle):
+class BranchAndBound(Settling):
     """MAP inference on any graph, by depth-first search with tree-reweighted bounds.
 
     Maximizes the score of `PairwiseScores` exactly; with a budget it returns the incumbent
@@ -320,15 +315,11 @@ class BranchAndBound(GraphOracle):
     def exact(self):
         return self.max_nodes is None and self.time_limit is None
 
-    def _argmax(self, scores, start):
-        end = perf_counter() + min(check.time_limit(self.time_limit), time_left())
-        return settled(functools.partial(self._search, end=end), scores, start, exact=self.exact)
-
-    def _search(self, scores, start, end):
+    def _attempt(self, scores, start):
         max_nodes = np.inf if self.max_nodes is None else self.max_nodes
         search = _Search(scores, self._plan(scores), start)
         search.explore(Relaxation(search.incumbent.problem), self.max_iter)
-        while search.open and search.n_nodes < max_nodes and perf_counter() < end:
+        while search.open and search.n_nodes < max_nodes and time_left() > 0.0:
             search.explore(search.open.pop()[1], self.node_iter)
         sizes = search.n_nodes, len(search.open)
         get_logger().debug("branch and bound: %d subproblems, %d left", *sizes)

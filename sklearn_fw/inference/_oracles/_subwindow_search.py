@@ -1,13 +1,11 @@
 """Best boxes of images by branch and bound."""
 
-from time import perf_counter
-
 import numpy as np
 
 from ..._core import check
-from ..._core.budget import time_left
+from ..._core.budget import time_budget, time_left
 from ..._core.oracle import Oracle
-from ..._core.scores import check_sums, floats
+from ..._core.scores import check_sums
 from ..._kernels import lazy
 from ...task_losses import as_box
 from ._adjacency import ROUNDING
@@ -45,14 +43,7 @@ class BoxScores:
     """
 
     def __init__(self, weights, truth=None, cost=1.0):
-        self.weights = floats(weights, "weights")
-        if self.weights.ndim != 2 or 0 in self.weights.shape:
-            raise ValueError(
-                f"weights must have shape (n_rows, n_columns) with at least one of each, got "
-                f"{self.weights.shape}"
-            )
-        if not np.all(np.isfinite(self.weights)):
-            raise ValueError("weights must be finite")
+        self.weights = check.matrix(weights, "weights")
         check_sums(np.abs(self.weights).max(), 2 * self.weights.size)
         self.truth = None if truth is None else as_box(truth, "truth", self.weights.shape)
         self.cost = 0.0 if truth is None else check.moderate(cost, "cost")
@@ -182,7 +173,6 @@ class SubwindowSearch(Oracle):
 
     def _search(self, scores, k):
         """Boxes, and a bound on all boxes or None if the search ended."""
-        end = perf_counter() + min(check.time_limit(self.time_limit), time_left())
         most = 2**62
         if self.max_nodes is not None:
             most = check.integer(self.max_nodes, "max_nodes", 1)
@@ -196,12 +186,13 @@ class SubwindowSearch(Oracle):
         keys, boxes, size = np.empty(64), np.empty((64, 9), np.int64), 0
         found, values = np.zeros((k, 4), np.int64), np.full(k, -np.inf)
         state = np.zeros(3, np.int64)
-        while not state[2]:
-            n_steps = min(SETS, max(most - int(state[0]), 0) // 2)
-            keys, boxes, size = subwindow.search_boxes(
-                up, down, truth, scores.cost, keys, boxes, size, found, values, state, n_steps,
-                rounding,
-            )  # fmt: skip
-            if not state[2] and (n_steps < 1 or perf_counter() > end):
-                break
+        with time_budget(self.time_limit, ends_oracles=True):
+            while not state[2]:
+                n_steps = min(SETS, max(most - int(state[0]), 0) // 2)
+                keys, boxes, size = subwindow.search_boxes(
+                    up, down, truth, scores.cost, keys, boxes, size, found, values, state, n_steps,
+                    rounding,
+                )  # fmt: skip
+                if not state[2] and (n_steps < 1 or time_left() <= 0.0):
+                    break
         return found if k == 1 else found[: state[1]], None if state[2] else float(keys[0])
