@@ -452,20 +452,17 @@ TRIALS = 15
 
 class Curvature:
     def __init__(self, problem, scores, slopes):
-        self.problem = problem
-        self.weight = None
+        self.problem, self.weight = problem, 1.0
         if problem.weight is not None:
             self.weight = problem.weight if slopes.ndim == 1 else problem.weight[:, None]
             used = self.weight > 0.0
             slopes = np.divide(slopes, self.weight, out=np.zeros_like(slopes), where=used)
-        self.rows = problem.loss._curvatures(problem.y, scores, slopes)
+        self.rows = self.weight * problem.loss._curvatures(problem.y, scores, slopes)
         self.probabilities = None
         if isinstance(problem.loss, MultinomialLogLoss):
             p = np.array(slopes)
             p[np.arange(len(p)), problem.y.astype(np.intp)] += 1.0
             self.probabilities = p
-        if self.weight is not None:
-            self.rows = self.rows * self.weight
 
     def along(self, moves):
         """First-order changes of the slopes when scores move; every output's have the sum zero."""
@@ -488,17 +485,13 @@ class Curvature:
 
     def between(self, k, l):
         """Second derivatives of the rows by two scores; other than by one twice, minus these."""
-        if self.probabilities is None:
-            return self.rows
         if k == l:
-            return self.rows[:, k]
-        product = self.probabilities[:, k] * self.probabilities[:, l]
-        return product if self.weight is None else self.weight[:, 0] * product
+            return self.rows.reshape(len(self.rows), -1)[:, k]
+        return np.ravel(self.weight) * self.probabilities[:, k] * self.probabilities[:, l]
 
     def mass(self):
-        p = self.probabilities
-        weighted = p if self.weight is None else p * self.weight
-        return np.diag(weighted.sum(axis=0)) - weighted.T @ p
+        weighted = self.weight * self.probabilities
+        return np.diag(weighted.sum(axis=0)) - weighted.T @ self.probabilities
 
 
 def weighted_products(problem, h):
@@ -536,6 +529,7 @@ def second_moments(X, h, center=None, columns=None):
 def _sparse_moments(X, h, center, columns, size):
     own, mass, places = np.zeros((size, size)), np.zeros(size), np.full(X.shape[1], -1)
     places[slice(None) if columns is None else columns] = np.arange(size)
+    h = np.ascontiguousarray(h)
     sums.add_outer_products(X.data, X.indices, X.indptr, h, places, own, mass)
     total_weight = h.sum()
     if center is not None and center.any():

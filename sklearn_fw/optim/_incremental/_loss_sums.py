@@ -149,7 +149,7 @@ def bend_of(problem, h, as_matrix):
     """The `Bend` of curvatures h (n_rows, n_outputs)."""
     mass = h.sum(axis=0)
     if as_matrix:
-        products = [finite_sum.weighted_products(problem, own) for own in np.ascontiguousarray(h.T)]
+        products = [finite_sum.weighted_products(problem, own) for own in h.T]
         squares, mean = map(np.array, zip(*products, strict=True))
     else:
         squares = finite_sum.sums_of_squares(problem.X, h).T

@@ -241,8 +241,7 @@ class NewtonCGRun(SecondOrderRun):
             return {"objective": objective, **self.unproven(objective, steepest / scale)}
         total, mass = self.gradient[:-1], self.gradient[-1]
         gap = np.vdot(total, total) / (2.0 * self.ridge)
-        if self.problem.fit_intercept:
-            gap += np.mean(mass * mass / np.maximum(hessian.mass, 1e-300))
+        gap += np.mean(mass * mass / np.maximum(hessian.mass, 1e-300))
         # Losses are not negative.
         return {"objective": objective, "dual_gap": min(float(gap) / scale, objective)}
 
