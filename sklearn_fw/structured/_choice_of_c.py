@@ -173,7 +173,7 @@ def _of_samples(model, blocks, X, y, weight, rng):
     """Folds until enough is held out."""
     rows = model._stack(X)
     codes, starts, n_nodes = _codes(rows.matrix, rng), rows.row_start, np.diff(rows.node_start)
-    if rows.graph is not None:  # equal nodes are news in other graphs
+    if np.any(rows.graph.start):  # equal nodes are news in other graphs
         codes, starts = _codes_of_graphs(codes, rows), np.arange(len(n_nodes) + 1)
     n_costly = n_costly_of(blocks._parts)
     number = _numbers_of_folds(blocks.first_labels(), rng)

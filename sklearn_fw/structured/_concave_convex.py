@@ -149,7 +149,7 @@ def start_states(model, rows, codes, init, rng):
 
 def _labels_of_neighbors(model, rows, codes):
     """Fraction of each label of each kind among the neighbors of each node."""
-    graph, n_labels = model._graph_of(rows), model.first_.shape[1] - 1
+    graph, n_labels = rows.graph, model.first_.shape[1] - 1
     names = codes if rows.kind is None else rows.kind * n_labels + codes
     found = np.zeros((len(codes), n_labels * len(model.first_)))
     for start, stop, node in zip(graph.start, graph.stop, rows.node_start):

@@ -314,9 +314,6 @@ class PartModel(PairwiseModel):
         classes = [self._state_labels] if kind is None else map(np.arange, self.states_)
         return Truth(states, node_start, tuple(classes), kind, weight=weight)
 
-    def _n_own(self, rows):
-        return np.array(self.states_)[rows.kind] if len(set(self.states_)) > 1 else None
-
     def unpack(self, w):
         rows, tables = self._views(w)
         cuts = np.cumsum(self.node_features_)
@@ -388,7 +385,7 @@ class PartModel(PairwiseModel):
             place = np.empty(len(kind), np.int64)
             place[np.argsort(kind, kind="stable")] = np.arange(len(kind))
             matrix = sp.csr_array(sp.block_diag(stacked, format="csr")[place])
-        return Rows(matrix, node_start, node_start, constants, graph, kind, weight)
+        return Rows(matrix, node_start, node_start, graph, constants, kind, weight)
 
     def _graph_of_samples(self, samples, lengths):
         """Edges of all samples; those of forests in the order of message passing."""
