@@ -38,8 +38,9 @@ class PairwiseModel(ScoredModel):
 
     Subclasses check and stack inputs as `Rows` (``_stack(X)``), return the int32 states of outputs
     (``_encode(y, node_start, allow_unseen)``, -1 for unseen labels) and outputs from states
-    (``_decode(states, node_start, X)``). ``initialize`` calls `_set_losses` and sets ``classes_, n_features_in_, n_states_,
-    n_columns_, n_constants_, n_tables_``. In a fit, features are in ``_units``.
+    (``_decode(states, node_start, X)``). ``initialize`` calls `_set_losses` and sets ``classes_,
+    n_features_in_, n_states_, n_columns_, n_constants_, n_tables_``. In a fit, features are in
+    ``_units``.
     """
 
     _units = Units()
@@ -224,7 +225,6 @@ class PairwiseModel(ScoredModel):
         local, attribute_start, attributes = rows_kernels.number_locally(
             rows.row_start, indptr, writable(matrix.indices), self._n_attributes
         )
-        graph = rows.graph
         parts = parts_kernels.Parts(
             row_start=rows.row_start,
             indptr=indptr,
@@ -233,18 +233,11 @@ class PairwiseModel(ScoredModel):
             attribute_start=attribute_start,
             attributes=attributes,
             node_start=rows.node_start,
-            edge_start=graph.start,
-            edge_stop=graph.stop,
-            edges=graph.edges,
-            edge_table=graph.table,
-            mix=graph.mix,
+            graph=rows.graph,
             n_own=self._n_own(rows),
             exhaustive=False,
             truth=states,
-            node_cost=costs.factor,
-            cost_row=costs.row,
-            cost=costs.table,
-            zero_one_cost=costs.whole,
+            costs=costs,
             weight=weight,
             n_attributes=self._n_attributes,
             n_columns=self.n_columns_,
@@ -252,7 +245,7 @@ class PairwiseModel(ScoredModel):
         )
         # joblib maps large arrays into its workers read-only, and numba would compile all kernels
         # once more for arrays of that kind.
-        return parts_kernels.Parts(*(writable(field) for field in parts))
+        return writable(parts)
 
     def _targets(self, y, rows):
         """True states of all nodes, and their `NodeCosts`."""

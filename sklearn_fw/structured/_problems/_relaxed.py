@@ -18,7 +18,7 @@ class RelaxedProblem(PartProblem):
     relaxed = True
 
     def __init__(self, parts, oracle, n_jobs=None):
-        if parts.zero_one_cost > 0.0:
+        if parts.costs.whole > 0.0:
             raise ValueError(
                 "relaxed answers need a task_loss that is a sum over nodes, such as 'hamming'"
             )
