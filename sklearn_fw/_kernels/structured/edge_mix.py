@@ -73,7 +73,7 @@ def mix_tables(mix, first, last, tables, out):
 
 @inner
 def add_mixed_pair(mix, e, a, b, factor, n_states, out):
-    """``out += factor`` times what the states (a, b) of edge e add to flat tables; then `mirror`."""
+    """``out += factor`` times what the states (a, b) of edge e add to tables; then `mirror`."""
     if mix.turned[e]:
         a, b = b, a
     for q in range(mix.indptr[e], mix.indptr[e + 1]):

@@ -7,7 +7,6 @@ import numpy as np
 from ..._core import check
 from ..._core.packed import objects, starts_of
 from ..._core.scores import integers
-from ...task_losses import Truth
 from . import _ragged as ragged
 from ._parts import PartModel, Sample, kinds_of
 
@@ -126,8 +125,8 @@ class LabeledParts(PartModel):
             table[k, : len(own)] = own
         return table[kind, states]
 
-    def _truth_of(self, states, node_start, kind=None, weight=None):
-        return Truth(states, node_start, tuple(self._classes), kind, weight=weight)
+    def _labels_of_states(self, kind):
+        return self._classes
 
     # ---- outputs -------------------------------------------------------------------------------
 

@@ -7,7 +7,7 @@ import scipy.sparse as sp
 from sklearn.utils import check_array
 
 from ..._core import check
-from ..._core.costs import MISSING
+from ..._core.costs import BINARY, MISSING
 from ..._core.scores import check_edges
 from ...optim.domains import SpanningTrees
 from ._multiclass import RowsModel
@@ -139,9 +139,8 @@ class MultilabelModel(RowsModel):
     def _arrange(self, marginals, node_start, X):
         return marginals.reshape(-1, len(self.classes_), *marginals.shape[1:])
 
-    @property
-    def _state_labels(self):
-        return np.array([0, 1])
+    def _labels_of_states(self, kind):
+        return (BINARY,)
 
 
 def _check_indicators(y):

@@ -54,10 +54,6 @@ class PairwiseModel(ScoredModel):
         """Samples in a form that other methods need not check again."""
         return X, y
 
-    @property
-    def _state_labels(self):
-        return self.classes_
-
     # ---- losses --------------------------------------------------------------------------------
 
     def _set_losses(self):
@@ -81,9 +77,14 @@ class PairwiseModel(ScoredModel):
     def _kinds_in(self, y):
         """Kind of every node of some outputs; None where there is one, or outputs do not say it."""
 
+    def _labels_of_states(self, kind):
+        """Labels of the states of each kind of node."""
+        return (self.classes_,)
+
     def _truth_of(self, states, node_start, kind=None, weight=None):
         """What losses see of true outputs."""
-        return Truth(states, node_start, (self._state_labels,), weight=weight)
+        classes = tuple(self._labels_of_states(kind))
+        return Truth(states, node_start, classes, kind, weight=weight)
 
     def _costs(self, states, node_start, kind=None, weight=None):
         """`NodeCosts` of the training: class weights count there, not when outputs are judged."""

@@ -12,7 +12,6 @@ from ..._core.costs import MISSING
 from ..._core.packed import length_of, objects, starts_of
 from ..._core.scores import as_array, check_edges, is_forest
 from ..._kernels import lazy
-from ...task_losses import Truth
 from ._pairwise import PairwiseModel
 from ._part_scores import Graph, oriented
 from ._ragged import check_counts, listed, stack_rows
@@ -300,19 +299,14 @@ class PartModel(PairwiseModel):
         squares = sum(size_of_rows(z) ** 2 * z.shape[0] for z in found)
         return np.sqrt(squares / n_edges) if n_edges else np.nan
 
-    @property
-    def _state_labels(self):
-        return np.arange(self.n_states_)
+    def _labels_of_states(self, kind):
+        return map(np.arange, [self.n_states_] if kind is None else self.states_)
 
     def _about_nodes(self, X):
         if X is None:
             return None, None
         samples = self._read_all(X)
         return None if len(self.states_) == 1 else kinds(samples), weights(samples)
-
-    def _truth_of(self, states, node_start, kind=None, weight=None):
-        classes = [self._state_labels] if kind is None else map(np.arange, self.states_)
-        return Truth(states, node_start, tuple(classes), kind, weight=weight)
 
     def unpack(self, w):
         rows, tables = self._views(w)

@@ -1,7 +1,8 @@
 """Convex hulls of the labelings of parts, see `_polytopes`."""
 
-from functools import cache, cached_property
+from functools import cache, cached_property, partial
 from itertools import pairwise
+from types import SimpleNamespace
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
@@ -79,7 +80,8 @@ class PartPolytopes:
 
     @cached_property
     def _hulls(self):
-        return [HullProjection(_Vertices(self, i)) for i in range(len(self.weight))]
+        polytopes = (SimpleNamespace(lmo=partial(self._lmo, i)) for i in range(len(self.weight)))
+        return list(map(HullProjection, polytopes))
 
     def resolve(self, geometry):
         """The given geometry; "auto" is "entropy" for forests, else "euclidean"."""
@@ -204,10 +206,10 @@ class PartPolytopes:
                 z_tables[i] = best[length * n_states :]
         return z
 
-    def best_vertex(self, i, s):
-        """z(y) of the labeling of sample i with the largest ``<s, z(y)>``, as an atom."""
+    def _lmo(self, i, gradient):
+        """z(y) of the labeling of sample i with the smallest ``<gradient, z(y)>``, as an atom."""
         blocks, n_states, length = self._blocks, self._parts.costs.table.shape[1], self._lengths[i]
-        cut = length * n_states
+        cut, s = length * n_states, -gradient
         tables = s[cut:].reshape(-1, n_states, n_states)
         scores = self._graph.scores(i, s[:cut].reshape(length, n_states), tables)
         labels, _, bound = blocks.oracle.argmax(scores)
@@ -216,16 +218,6 @@ class PartPolytopes:
         atom = SparseAtom(s.size, places, z[places])
         atom.bound = -bound
         return atom
-
-
-class _Vertices:
-    """The polytope of one sample as a domain."""
-
-    def __init__(self, polytopes, i):
-        self.polytopes, self.i = polytopes, i
-
-    def lmo(self, gradient):
-        return self.polytopes.best_vertex(self.i, -gradient)
 
 
 def only_attract(blocks):

@@ -167,9 +167,6 @@ class PartProblem(Problem):
             return super().seconds_of_pass()
         return seconds_of_pass(self.oracle, self._parts, self._n_states, self.surrogate.smooth)
 
-    def first_labels(self):
-        return self._parts.truth[self._parts.node_start[:-1]]
-
     # ---- one block -------------------------------------------------------------------------------
 
     def answer(self, i, w, loss_weight=1.0):

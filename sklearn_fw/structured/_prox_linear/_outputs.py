@@ -51,6 +51,10 @@ class Outputs:
     def _can(self, ability, oracle):
         return callable(getattr(oracle, ability, None))
 
+    def marginals(self, flat, layout, temperature):
+        mean = self.mean(flat, layout, temperature)[0] if layout.n_nodes else flat
+        return layout.split(mean)[0]
+
     def _predict(self, X, w, oracle):
         outputs, best = [], np.empty(length_of(X, "X"))
         for i, (flat, layout) in enumerate(self._scores_of(X, w)):
@@ -131,9 +135,6 @@ class Candidates(Outputs):
 
     def _can(self, ability, oracle):
         return ability == "marginals" or super()._can(ability, oracle)
-
-    def marginals(self, flat, layout, temperature):
-        return self.mean(flat, layout, temperature)[0]
 
     def k_best(self, flat, layout, k):
         numbers, values = ask_for_outputs(self.oracle, flat.copy(), k)
@@ -232,11 +233,6 @@ class Labelings(Outputs):
             return node.ravel(), log_sum
         edge = edge.sum(axis=0) if len(layout.shapes[1]) == 2 else edge
         return np.concatenate([node.ravel(), edge.ravel()]), log_sum
-
-    def marginals(self, flat, layout, temperature):
-        if not layout.n_nodes:
-            return np.empty(layout.shapes[0])
-        return self.oracle.marginals(self._scores(flat / temperature, layout))[0]
 
     def k_best(self, flat, layout, k):
         if not layout.n_nodes:

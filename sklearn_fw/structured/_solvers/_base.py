@@ -329,6 +329,7 @@ class BestPointMethod(IterativeMethod):
     """A run whose point is the best one met, ``best_w``, with the best bound from below."""
 
     primal, dual = np.inf, -np.inf
+    n_unbounded = 0  # answers without a bound at the best point, the only ones that count
     lines = None  # of a path over balls: what every mixture proves for all radii
 
     @property
@@ -343,6 +344,15 @@ class BestPointMethod(IterativeMethod):
 
     def row(self):
         return numbers(self, self.blocks)
+
+    def take(self, w, primal):
+        """Whether w, at which oracles were just called, becomes the best point."""
+        blocks, is_better = self.blocks, primal < self.primal
+        if is_better:
+            self.primal, self.best_w = float(primal), w.copy()
+            self.n_unbounded = blocks.n_unbounded - self.n_unbounded
+        blocks.n_unbounded, blocks.objective = self.n_unbounded, self.primal
+        return is_better
 
     def breakpoint(self):
         """The best point in the current ball."""

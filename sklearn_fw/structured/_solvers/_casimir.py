@@ -228,14 +228,8 @@ class _CasimirMethod(BestPointMethod):
         blocks, lam = self.blocks, self.lam
         self.x = blocks.clip(x)
         self.snapshot = found = smooth_pass(blocks, self.x, self.smoothing)
-        before, blocks.n_unbounded = blocks.n_unbounded, 0
-        primal = blocks.mean_hinge(found) + 0.5 * lam * float(self.x @ self.x)
-        self.improved = primal < self.primal
-        if self.improved:
-            self.primal, self.best_w = primal, self.x
-        else:
-            blocks.n_unbounded = before
-        blocks.objective = self.primal
+        norm = 0.5 * lam * float(self.x @ self.x)
+        self.improved = self.take(self.x, blocks.mean_hinge(found) + norm)
         self.gradient = -blocks.lam * blocks.v  # of the smoothed losses
         if lam > 0.0:
             tau, rho = blocks.surrogate.temperature, blocks.surrogate.loss_weight

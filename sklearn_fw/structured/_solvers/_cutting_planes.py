@@ -205,7 +205,7 @@ class _OneSlackMethod(BestPointMethod):
 
     def __init__(self, settings, blocks, cache):
         self.settings, self.blocks, self.cache = settings, blocks, cache
-        self.planes, self.n_unbounded = _Planes(blocks), 0
+        self.planes = _Planes(blocks)
         self.mean = self.planes.mean()
         self.w = self.best_w = blocks.w.copy()
 
@@ -242,12 +242,8 @@ class _OneSlackMethod(BestPointMethod):
         """n oracle calls at the current point."""
         blocks, w = self.blocks, self.w
         self.dual = max(self.dual, blocks.dual_value(*self.mean))
-        blocks.n_unbounded = 0
         hinge, sweep = blocks.ask(w)
-        primal = float(0.5 * blocks.lam * (w @ w) + hinge)
-        if primal < self.primal:
-            self.primal, self.best_w, self.n_unbounded = primal, w.copy(), blocks.n_unbounded
-        blocks.n_unbounded, blocks.objective = self.n_unbounded, self.primal
+        self.take(w, 0.5 * blocks.lam * (w @ w) + hinge)
         self.answers = sweep.answers
         if self.cache:
             blocks.w[:] = w

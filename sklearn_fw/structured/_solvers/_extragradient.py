@@ -306,7 +306,7 @@ class _ExtragradientMethod(BestPointMethod):
         if start is None:
             start = Solution(weights.center.w, blocks.max_loss, 0.0, None, None)
         self.best_w, self.primal, self.dual = start.w.copy(), start.primal, start.dual
-        self.best_z = None
+        self.best_z, self.n_unbounded = None, blocks.n_unbounded
         blocks.objective = self.primal
         self._set_out(weights.center)
 
@@ -440,9 +440,7 @@ class _ExtragradientMethod(BestPointMethod):
         dual = space.dual(psi, loss)
         if self.lines is not None:
             self.lines.add([(float(loss), dual_norm(psi, space.norm))])
-        if primal < self.primal:
-            self.primal, self.best_w = primal, w
-            blocks.objective = primal
+        if self.take(w, primal):
             self._set_accuracy()
         if dual > self.dual:
             self.dual, self.best_z = dual, z[0] if z else None
