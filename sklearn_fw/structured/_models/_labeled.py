@@ -1,5 +1,6 @@
 """Parts whose states have names: labels found in fit, class weights, constant features."""
 
+from dataclasses import KW_ONLY
 from itertools import pairwise
 
 import numpy as np
@@ -17,6 +18,10 @@ class LabeledParts(PartModel):
     A subclass splits an output into arrays of labels, one for each kind (`_split`), and joins them
     (`_join`). `parts` returns lists, with the constant features of edges.
     """
+
+    _: KW_ONLY
+    class_weight: object = None
+    fit_intercept: bool = True
 
     def _split(self, output, name):
         """Labels, or rows of numbers, of the nodes of an output: an array for each kind of node."""

@@ -6,7 +6,7 @@ import numpy as np
 
 from ..._core import check
 from ..._kernels import lazy
-from ._base import BestPointMethod, Solution, Solver
+from ._base import BestPointMethod, BoxSolver, Solution
 from ._variance_reduced import Smoothing, smooth_pass, svrg_walk
 
 block_rules = lazy("structured.block_rules")
@@ -29,7 +29,7 @@ MOST_OUTPUTS = 64
 ADDED, LOOSE = 0.1, 0.1
 
 
-class Casimir(Solver):
+class Casimir(BoxSolver):
     """Accelerated variance-reduced gradient steps on smoothed maxima (Casimir-SVRG).
 
     Each maximum over outputs is smoothed, by a quadratic over the best few outputs or by the
@@ -120,8 +120,6 @@ class Casimir(Solver):
     lipschitz: check.auto_or(check.positive) = "auto"
     inner_start: check.options("extrapolation", "previous", "prox_center") = "prox_center"
     inner_budget: check.optional(check.at_least(1)) = None
-    lower_bounds: object = None
-    upper_bounds: object = None
 
     trains = ("hinge", "crf", "softmax_margin")
     _needs_features = True

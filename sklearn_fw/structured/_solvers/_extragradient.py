@@ -9,7 +9,7 @@ import numpy as np
 from ..._core import check
 from ..._kernels import lazy
 from ...projections import project_l2_ball
-from ._base import BestPointMethod, Solution, Solver, dual_norm
+from ._base import BestPointMethod, BoxSolver, Solution, dual_norm
 from ._block_frank_wolfe import BlockFrankWolfe
 
 block_rules = lazy("structured.block_rules")
@@ -26,7 +26,7 @@ FORGIVEN = 1e-3
 HUGE, TINY = 1e50, 1e-12
 
 
-class Extragradient(Solver):
+class Extragradient(BoxSolver):
     """Dual extragradient method, by projections or marginals.
 
     Solves the saddle point problem between weights and, for each sample, a point of the convex
@@ -132,8 +132,6 @@ class Extragradient(Solver):
     restart: check.flag = True
     memory_efficient: check.flag = True
     gap_check: check.at_least(1) = 10
-    lower_bounds: object = None
-    upper_bounds: object = None
 
     _needs_features = True
 
