@@ -53,6 +53,13 @@ class StructuredPredictor(CallbackSupportMixin, Estimator):
     def __sklearn_is_fitted__(self):
         return hasattr(self, "coef_")
 
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        # Never a classifier for scikit-learn: it would stratify by whole sequences.
+        tags.input_tags.two_d_array = tags.target_tags.single_output = False
+        return tags
+
     def _offers(self, method):
         return True
 

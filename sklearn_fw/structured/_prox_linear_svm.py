@@ -289,9 +289,3 @@ class ProxLinearStructuredSVM(StructuredPredictor):
         check_is_fitted(self)
         length_of(X, "X")  # refuses other values than a list
         return X
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.target_tags.required = True
-        tags.input_tags.two_d_array = tags.target_tags.single_output = False
-        return tags

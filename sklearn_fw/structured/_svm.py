@@ -609,16 +609,14 @@ class StructuredSVM(StructuredPredictor):
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
-        tags.target_tags.required = tags.input_tags.sparse = True
+        tags.input_tags.sparse = True
         tags.non_deterministic = isinstance(self.n_jobs, Integral) and self.n_jobs != 1
         model = known_of(getattr(self, "model_", self.model))
         multi_label = getattr(model, "_multi_label", None)
         if multi_label is not None:
             tags.estimator_type = "classifier"
             tags.classifier_tags = ClassifierTags(multi_label=multi_label)
+            tags.input_tags.two_d_array = True
             tags.target_tags.single_output = not multi_label
             tags.target_tags.multi_output = multi_label
-        else:
-            # Never a classifier for scikit-learn: it would stratify by whole sequences.
-            tags.input_tags.two_d_array = tags.target_tags.single_output = False
         return tags

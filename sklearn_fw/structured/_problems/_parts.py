@@ -175,9 +175,8 @@ class PartProblem(Problem):
         if not self.is_compiled:
             parts = self._with_loss(loss_weight)
             scores, true_value, _ = self._question(parts, view, i, loss_weight)
-            asked = [(scores, parts.truth[here])]
-            found = _ask_many(self.oracle, asked, parts.costs.whole, self.relaxed)[0]
-            return self._answer_of(parts, i, scores, true_value, *found)
+            asked = self.oracle, [(scores, parts.truth[here])], parts.costs.whole, self.relaxed
+            return self._answer_of(parts, i, scores, true_value, *_ask_many(*asked)[0])
         hinge, current, labels = self._answers
         kernels.sweep(
             self._parts, self.marginals, view, loss_weight, i, i + 1, self._scratch.oracle,

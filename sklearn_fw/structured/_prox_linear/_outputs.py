@@ -10,7 +10,7 @@ from ..._core.packed import length_of, objects, starts_of
 from ...inference import PairwiseScores, TreeMaxProduct, Viterbi, natural_oracle, resolve_oracle
 from ...task_losses import HammingLoss, Truth
 from .._models._base import loss_of_nodes
-from .._models._enumerated import EnumeratedModel, Largest
+from .._models._enumerated import EnumeratedModel, Largest, number_of
 from .._models._ragged import collect, encode_labels, find_classes, stack_labels
 from .._problems._checked_model import ask_for_output, ask_for_outputs
 from ._scores import chain_edges
@@ -142,12 +142,8 @@ class Candidates(Outputs):
 
     def states_of(self, y, layouts):
         """The number of the true candidate of each sample, in an array of its own."""
-        numbers = [self._model.output_key(truth) for truth in y]
-        for i, (number, layout) in enumerate(zip(numbers, layouts, strict=True)):
-            n = layout.n_nodes
-            if number >= n:
-                raise ValueError(f"y[{i}] must name one of {n} candidates, got {number}")
-        return [np.array([number]) for number in numbers]
+        pairs = enumerate(zip(y, layouts, strict=True))
+        return [np.array([number_of(own, x.n_nodes, f"y[{i}]")]) for i, (own, x) in pairs]
 
     collect = staticmethod(collect)
 
