@@ -192,14 +192,18 @@ class CheckedModel:
         return f"{what} of {type(self.model).__name__}"
 
 
+def require(oracle, method, purpose, remedy):
+    """Refuse an oracle without a method; ``purpose`` ends with "need" or "needs"."""
+    if not callable(getattr(oracle, method, None)):
+        raise TypeError(
+            f"{purpose} an oracle with the method {method}, which {name_of(oracle)} lacks: {remedy}"
+        )
+
+
 def ask_for_outputs(oracle, scores, k):
     """The k best outputs and their scores, from the ``top_k`` of an oracle."""
     name = f"top_k of the oracle {name_of(oracle)}"
-    if not callable(getattr(oracle, "top_k", None)):
-        raise TypeError(
-            f"the best {k} outputs need an oracle with the method top_k, which "
-            f"{name_of(oracle)} lacks: take another oracle, or smoother=None"
-        )
+    require(oracle, "top_k", f"the best {k} outputs need", "take another oracle, or smoother=None")
     values, outputs = check.unpacked(oracle.top_k(scores, k), "values, outputs", name)
     values = check.array(values, f"values that {name} returned")
     if not len(values) == len(outputs) <= k or np.any(np.diff(values) > 0.0):

@@ -3,7 +3,7 @@
 import numpy as np
 from sklearn.utils.parallel import delayed
 
-from ..._core.oracle import function_of, name_of
+from ..._core.oracle import function_of
 from ..._core.packed import starts_of
 from ..._core.threads import chunks, n_threads, parallel
 from ..._kernels import lazy
@@ -14,6 +14,7 @@ from ..._kernels.structured.block_rules import CALLS, EXACT_STEPS, VISITS, WORSE
 from ...inference import FEW_LABELINGS, Enumeration, PairwiseScores, quick_oracle
 from .._models._part_scores import COMPILED, augmented_argmax
 from ._base import Answer, Direction, Mixture, Problem, SmoothedSweep, Sweep, means_of
+from ._checked_model import require
 from ._part_sets import UsedWeights, mean_square, n_costly, seconds_of_pass
 from ._workers import Workers
 
@@ -315,11 +316,8 @@ class PartProblem(Problem):
         return Answer(labels, self._loss_of(i, labels), value, slack)
 
     def top_answers(self, i, w, k):
-        if not callable(getattr(self.oracle, "top_k", None)):
-            raise TypeError(
-                f"the best {k} outputs need an oracle with the method top_k or max_marginals, "
-                f"which {name_of(self.oracle)} lacks: take another oracle, or smoother=None"
-            )
+        remedy = "take another oracle, or smoother=None"
+        require(self.oracle, "top_k", f"the best {k} outputs need", remedy)
         self.counts[CALLS] += 1
         parts, truth = self._parts, self._parts.truth[self._nodes_of(i)]
         scores, true_value, _ = self._question(parts, self._view(w), i, 1.0)
@@ -430,11 +428,8 @@ class PartProblem(Problem):
         return point, float(np.sum(factor[here, None] * table[row[here]] * nodes))
 
     def _check_sums(self, loss_weight):
-        if not callable(getattr(self.oracle, "marginals", None)):
-            raise TypeError(
-                f"smoothed answers need an oracle with the method marginals, which "
-                f"{name_of(self.oracle)} lacks: take 'elimination', or surrogate='hinge'"
-            )
+        remedy = "take 'elimination', or surrogate='hinge'"
+        require(self.oracle, "marginals", "smoothed answers need", remedy)
         if loss_weight * self._parts.costs.whole > 0.0:
             raise ValueError(
                 "smoothed answers need a task_loss that is a sum over nodes, such as 'hamming'"

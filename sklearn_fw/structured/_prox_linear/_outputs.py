@@ -12,7 +12,7 @@ from ...task_losses import HammingLoss, Truth
 from .._models._base import loss_of_nodes
 from .._models._enumerated import EnumeratedModel, Largest, number_of
 from .._models._ragged import collect, encode_labels, find_classes, stack_labels
-from .._problems._checked_model import ask_for_output, ask_for_outputs
+from .._problems._checked_model import ask_for_output, ask_for_outputs, require
 from ._scores import chain_edges
 
 NODE_LOSSES = ("auto", "hamming", "hamming_sum")
@@ -219,11 +219,7 @@ class Labelings(Outputs):
 
     def mean(self, flat, layout, temperature):
         """Mean vector of outputs in proportion to exp(score / temperature), and log of the sum."""
-        if not callable(getattr(self.oracle, "marginals", None)):
-            name = name_of(self.oracle)
-            raise TypeError(
-                f"smoothed answers need an oracle with marginals, which {name} lacks: use 'tree'"
-            )
+        require(self.oracle, "marginals", "smoothed answers need", "use 'tree'")
         node, edge, log_sum = self.oracle.marginals(self._scores(flat / temperature, layout))
         if len(layout.shapes) == 1:
             return node.ravel(), log_sum
