@@ -18,7 +18,7 @@ from ...optim._frank_wolfe._corrective import HullProjection
 from ...optim.domains import SparseAtom
 from ...projections import project_simplex
 from ._listed import BlackBoxProblem
-from ._part_sets import rows_of
+from ._part_sets import check_sum, rows_of
 from ._polytopes import ModelPolytopes, Point
 
 cut_projection = lazy("structured.cut_projection")
@@ -32,10 +32,7 @@ def polytopes_of(blocks):
     if isinstance(blocks, BlackBoxProblem):
         model, samples = blocks._model.model, blocks._samples
         return ModelPolytopes(model, samples, blocks.weight, blocks.n_weights)
-    if blocks._parts.costs.whole > 0.0:
-        raise NotImplementedError(
-            "solver 'extragradient' needs a task_loss that is a sum over nodes, such as 'hamming'"
-        )
+    check_sum(blocks._parts, "solver 'extragradient' needs", NotImplementedError)
     graph = blocks._parts.graph
     forest = graph.is_forest(np.diff(blocks._parts.node_start))
     if (graph.mix is not None or not forest) and only_attract(blocks):

@@ -15,7 +15,7 @@ from ...inference import FEW_LABELINGS, Enumeration, PairwiseScores, quick_oracl
 from .._models._part_scores import COMPILED, augmented_argmax
 from ._base import Answer, Direction, Mixture, Problem, SmoothedSweep, Sweep, means_of
 from ._checked_model import require
-from ._part_sets import UsedWeights, mean_square, n_costly, seconds_of_pass
+from ._part_sets import UsedWeights, check_sum, mean_square, n_costly, seconds_of_pass
 from ._workers import Workers
 
 kept_vertices = lazy("structured.kept_vertices")
@@ -430,10 +430,7 @@ class PartProblem(Problem):
     def _check_sums(self, loss_weight):
         remedy = "take 'elimination', or surrogate='hinge'"
         require(self.oracle, "marginals", "smoothed answers need", remedy)
-        if loss_weight * self._parts.costs.whole > 0.0:
-            raise ValueError(
-                "smoothed answers need a task_loss that is a sum over nodes, such as 'hamming'"
-            )
+        check_sum(self._with_loss(loss_weight), "smoothed answers need")
 
     def smoothed_sweep(self, w, temperature, loss_weight=1.0, mean=False):
         if not self.sums_are_compiled:
