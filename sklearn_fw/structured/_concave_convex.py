@@ -12,7 +12,7 @@ from .._core.loop import IterativeMethod, drive
 from .._kernels import lazy
 from ._problems._part_sets import per_node, retarget, true_scores
 from ._solvers import begin
-from ._solvers._base import Solution
+from ._solvers._base import Solution, numbers
 
 block_rules = lazy("structured.block_rules")
 
@@ -65,11 +65,8 @@ class ConcaveConvex(IterativeMethod):
         self.warm = self.blocks.export_complete() if self.solver.certified else None
         gap = None if self.point.dual is None else self.point.primal - self.point.dual
         self.point = self.point._replace(gap=gap)
-        return {
-            "n_oracle_calls": self.n_oracle_calls, "objective": self.point.primal,
-            "dual_objective": self.point.dual, "dual_gap": gap, "n_changed": n_changed,
-            "n_passes": n_passes,
-        }  # fmt: skip
+        row = {"n_oracle_calls": self.n_oracle_calls, "n_changed": n_changed, "n_passes": n_passes}
+        return numbers(self.point, self.blocks) | row
 
     def _solve(self):
         """A solution of the present convex problem, and the passes that it took."""

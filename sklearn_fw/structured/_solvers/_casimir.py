@@ -5,11 +5,8 @@ from dataclasses import KW_ONLY
 import numpy as np
 
 from ..._core import check
-from ..._kernels import lazy
-from ._base import BestPointMethod, BoxSolver, Solution
+from ._base import BestPointMethod, BoxSolver, Solution, numbers
 from ._variance_reduced import Smoothing, smooth_pass, svrg_walk
-
-block_rules = lazy("structured.block_rules")
 
 SMOOTHERS = ("entropy", "l2")
 SCHEDULES = ("adapt", "adapt_nonstrong", "const", "const_nonstrong")
@@ -253,12 +250,7 @@ class _CasimirMethod(BestPointMethod):
 
     def certify(self):
         """The best points seen; they were certified when they were seen."""
-        best = self.solution()
-        return {
-            "n_oracle_calls": int(self.blocks.counts[block_rules.CALLS]),
-            "objective": best.primal,
-            "dual_objective": best.dual,
-            "dual_gap": best.gap,
+        return numbers(self.solution(), self.blocks) | {
             "mu": self.smoothing.mu,
             "lipschitz": self.lipschitz,
             "saturated": float(np.mean(self.snapshot.cut)),
