@@ -58,20 +58,12 @@ class LabeledParts(PartModel):
         if max(map(len, classes)) < 2:
             raise ValueError("needs at least 2 classes; y holds only one class")
         self._classes = classes
-        weights = self._weights_by_kind(labels)
+        known = {label for own in classes for label in own.tolist()}
+        kinds = zip(classes, labels)
+        weights = [ragged.class_weights(self.class_weight, *kind, known) for kind in kinds]
         self.classes_ = classes if len(classes) > 1 else classes[0]
         self.class_weight_ = weights if len(classes) > 1 else weights[0]
         return [len(own) for own in classes]
-
-    def _weights_by_kind(self, labels):
-        given, kinds = self.class_weight, list(zip(self._classes, labels))
-        if len(labels) == 1 or not isinstance(given, dict):
-            return [ragged.class_weights(given, *kind) for kind in kinds]
-        for label in given:
-            if not any(label in own.tolist() for own in self._classes):
-                raise ValueError(f"class_weight names the class {label!r}, which is not in y")
-        of_kinds = [{a: w for a, w in given.items() if a in own.tolist()} for own in self._classes]
-        return [ragged.class_weights(own, *kind) for own, kind in zip(of_kinds, kinds)]
 
     def _split_all(self, y):
         y = check.items(y, "y", "outputs, one for each graph")
@@ -88,11 +80,9 @@ class LabeledParts(PartModel):
         ragged.check_lengths(counts.sum(axis=1), np.diff(node_start))
         kinds = zip(_labels_of(outputs, counts), self._classes)
         states = np.concatenate([ragged.encode_labels(*kind, allow_unseen) for kind in kinds])
-        if self._n_kinds == 1:
-            return states
-        ordered = np.empty_like(states)
-        ordered[np.argsort(kinds_of(counts), kind="stable")] = states
-        return ordered
+        if self._n_kinds > 1:
+            states = states[np.argsort(np.argsort(kinds_of(counts), kind="stable"))]
+        return states
 
     def encode(self, y):
         output = objects([y])

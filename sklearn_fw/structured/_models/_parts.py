@@ -376,8 +376,7 @@ class PartModel(PairwiseModel):
         if len(stacked) == 1:
             kind = None
         else:  # rows of one kind after those of another, put into the order of samples
-            place = np.empty(len(kind), np.int64)
-            place[np.argsort(kind, kind="stable")] = np.arange(len(kind))
+            place = np.argsort(np.argsort(kind, kind="stable"))
             matrix = sp.csr_array(sp.block_diag(stacked, format="csr")[place])
         return Rows(matrix, node_start, node_start, graph, constants, kind, weight)
 
