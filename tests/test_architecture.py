@@ -72,7 +72,7 @@ LINES_OF_CODE = {
     "optim": 6353,
     "model_selection": 443,
     "random_fields": 3260,
-    "structured": 9152,
+    "structured": 9148,
     "surrogates": 890,
     "linear_model": 1683,
     "density": 1345,

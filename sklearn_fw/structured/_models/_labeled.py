@@ -9,7 +9,7 @@ from ..._core import check
 from ..._core.packed import objects, starts_of
 from ..._core.scores import integers
 from . import _ragged as ragged
-from ._parts import PartModel, Sample, kinds_of
+from ._parts import PartModel, Sample, kinds, kinds_of
 
 
 class LabeledParts(PartModel):
@@ -89,7 +89,7 @@ class LabeledParts(PartModel):
         return self._encode(output, self._node_start_of(output))
 
     def decode(self, states, x):
-        states, kind = integers(states, "states", None), kinds_of(self._counts_of(x))
+        states, kind = integers(states, "states", None), kinds([self._read(x, "X[0]")])
         if states.shape != kind.shape:
             raise ValueError(f"states must have shape {kind.shape}, got {states.shape}")
         if np.any(states < 0) or np.any(states >= np.array(self.states_)[kind]):
@@ -98,13 +98,8 @@ class LabeledParts(PartModel):
 
     def parts(self, x):
         sample = self._read(x, "X[0]")
-        self._check_kinds([sample])
-        for rows, n_features in zip(sample.nodes, self.node_features_):
-            ragged.stack_rows([rows], n_features)
+        self._stack([sample])  # which checks features
         return sample.nodes, sample.edges
-
-    def _counts_of(self, x):
-        return np.array([[rows.shape[0] for rows in self._read(x, "X[0]").nodes]])
 
     def _node_start_of(self, y):
         return starts_of(self._counts_in(self._split_all(y)).sum(axis=1))

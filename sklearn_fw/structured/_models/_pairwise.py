@@ -19,6 +19,7 @@ from ..._core import check
 from ..._core.costs import MISSING, costs_of
 from ..._core.oracle import checked
 from ..._core.packed import objects
+from ..._core.scores import expect_scores
 from ..._kernels import lazy
 from ...inference import PairwiseScores, TreeMaxProduct, natural_oracle, resolve_oracle
 from ...task_losses import HammingLoss, Truth
@@ -402,8 +403,7 @@ class PairwiseModel(ScoredModel):
         return parts.graph.scores(0, parts.nodes, parts.tables)
 
     def augment(self, scores, y_true):
-        if not isinstance(scores, PairwiseScores):
-            raise TypeError(f"scores must be PairwiseScores, got {type(scores).__name__}")
+        expect_scores(scores)
         if scores.check().n_states != self.n_states_:
             raise ValueError(f"scores must have {self.n_states_} states, got {scores.n_states}")
         node_start = np.array([0, scores.n_nodes])
