@@ -62,7 +62,7 @@ PRIVATE_METHODS = {"_validate_params", "_parameter_constraints", "_validate_data
 # Lines of code of each subpackage, which may only fall: a commit that raises one says why.
 LINES_OF_CODE = {
     "sklearn_fw": 212,
-    "_kernels": 7023,
+    "_kernels": 7029,
     "_core": 2020,
     "losses": 390,
     "task_losses": 660,
@@ -72,7 +72,7 @@ LINES_OF_CODE = {
     "optim": 6353,
     "model_selection": 443,
     "random_fields": 3260,
-    "structured": 9148,
+    "structured": 9162,
     "surrogates": 890,
     "linear_model": 1683,
     "density": 1345,

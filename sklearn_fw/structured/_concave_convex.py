@@ -10,7 +10,7 @@ from sklearn.utils.sparsefuncs import mean_variance_axis
 
 from .._core.loop import IterativeMethod, drive
 from .._kernels import lazy
-from ._problems._part_sets import per_node, retarget, true_scores
+from ._problems._part_sets import per_node, retarget, true_scores, truth_of
 from ._solvers import begin
 from ._solvers._base import Solution, numbers
 
@@ -43,7 +43,7 @@ class ConcaveConvex(IterativeMethod):
         found, n_passes = self._solve()
         states, gain = self._imputed(found.w)
         objective, last = found.primal - gain, self.point
-        n_changed = int(np.count_nonzero(states != self.blocks._parts.truth))
+        n_changed = int(np.count_nonzero(states != truth_of(self.blocks)))
         left_to_gain = None if last is None or found.dual is None else last.primal - found.dual
         is_stationary = left_to_gain is not None and left_to_gain <= self.tol * abs(last.primal)
         if last is not None and (objective > last.primal or is_stationary):
@@ -81,14 +81,14 @@ class ConcaveConvex(IterativeMethod):
         """States that labels allow and score best, and what they gain on the present ones."""
         blocks = self.blocks
         if self.impute is None:
-            return blocks._parts.truth, 0.0
+            return truth_of(blocks), 0.0
         before = true_scores(blocks, w)
         states, values = self.impute(w)
         self.n_imputed += blocks.n_blocks
         # An oracle that is not exact may have known better before; ties change nothing.
         gains = values - before
         kept = gains <= ROUNDING * np.maximum(np.abs(before), 1.0)
-        states = np.where(per_node(blocks, kept), blocks._parts.truth, states)
+        states = np.where(per_node(blocks, kept), truth_of(blocks), states)
         return states, float(blocks.weight @ np.where(kept, 0.0, gains))
 
     @property
@@ -107,7 +107,7 @@ class ConcaveConvex(IterativeMethod):
         return self.point
 
     def export(self):
-        return {"states": self.blocks._parts.truth, "duals": self.warm}
+        return {"states": truth_of(self.blocks), "duals": self.warm}
 
 
 # ---- first states --------------------------------------------------------------------------------
@@ -146,12 +146,14 @@ def start_states(model, rows, codes, init, rng):
 
 def _labels_of_neighbors(model, rows, codes):
     """Fraction of each label of each kind among the neighbors of each node."""
-    n_labels, edges = model.first_.shape[1] - 1, rows.graph.numbered(rows.node_start)[0]
+    graph, n_labels = rows.graph, model.first_.shape[1] - 1
     names = codes if rows.kind is None else rows.kind * n_labels + codes
     found = np.zeros((len(codes), n_labels * len(model.first_)))
-    for here, there in (edges.T, edges.T[::-1]):
-        is_known = codes[there] >= 0
-        np.add.at(found, (here[is_known], names[there[is_known]]), 1.0)
+    for start, stop, node in zip(graph.start, graph.stop, rows.node_start):
+        a, b = graph.edges[start:stop].T + node
+        for here, there in ((a, b), (b, a)):
+            is_known = codes[there] >= 0
+            np.add.at(found, (here[is_known], names[there[is_known]]), 1.0)
     return found / np.maximum(found.sum(axis=1, keepdims=True), 1.0)
 
 

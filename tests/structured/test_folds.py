@@ -95,7 +95,7 @@ def test_pieces_are_connected_and_of_the_size_that_was_asked_for(rng):
     assert piece.max() == 19
     assert not set(piece[:600]) & set(piece[600:])
     ends = np.concatenate(
-        [parts.graph.edges[: parts.graph.stop[0]], parts.graph.edges[parts.graph.start[1] :] + 600]
+        [parts.edges[: parts.edge_stop[0]], parts.edges[parts.edge_start[1] :] + 600]
     )
     inside = ends[piece[ends[:, 0]] == piece[ends[:, 1]]]
     assert 0.6 * len(ends) < len(inside) < 0.95 * len(ends)

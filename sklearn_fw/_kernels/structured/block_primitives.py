@@ -28,13 +28,13 @@ def scores(parts, marginals, w, i, loss_weight, scratch):
 def vertex(parts, i, labels, nodes, tables):
     for t in range(labels.size):
         nodes[t, labels[t]] = 1.0
-    pt.add_pairs(parts.graph.mix, parts, i, labels, 1.0, tables)
+    pt.add_pairs(parts.mix, parts, i, labels, 1.0, tables)
 
 
 @njit
 def apply_direction(parts, i, nodes, tables, scratch):
     """``F_i' delta`` of a direction into the buffer; returns its squared norm."""
-    n_states = parts.costs.table.shape[1]
+    n_states = parts.cost.shape[1]
     nodes_per_row = parts.n_columns // n_states
     for r in range(parts.row_start[i + 1] - parts.row_start[i]):
         scratch.active[r] = False

@@ -43,7 +43,7 @@ def saddle_visits(parts, dual, order, first_visit, radius, euclidean, v, w, w_vi
         p = parts.weight[i]
         gamma = open_loop_step(k, n, 1.0)
         pt.block_scores(parts, w_view, i, 1.0, scratch.oracle)
-        pt.block_argmax(parts.exhaustive, parts, w_view, i, parts.costs.whole, scratch.oracle)
+        pt.block_argmax(parts.exhaustive, parts, w_view, i, parts.zero_one_cost, scratch.oracle)
         labels = scratch.oracle.labels
         step_in_ball(w, v, radius, euclidean, gamma)
         pt.build_direction(parts, dual.marginals, i, FW, labels, labels, scratch.step)

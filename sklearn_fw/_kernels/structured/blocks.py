@@ -87,18 +87,17 @@ def values_of_block(parts, dual, vertices, i, scratch):
 def _values_of_vertices(parts, w, vertices, i, scratch, values):
     size, start = vertices.size[i], parts.node_start[i]
     for c in range(size):
-        values[c] = vertices.loss[i, c] if parts.costs.whole > 0.0 else 0.0
+        values[c] = vertices.loss[i, c] if parts.zero_one_cost > 0.0 else 0.0
     for t in range(parts.node_start[i + 1] - start):
         for c in range(size):
             values[c] += scratch.scores[t, vertices.labels[start + t, c]]
-    edge_table, tables = pt.tables_of(parts.graph.mix, parts, w, i, scratch)
-    first = parts.graph.start[i]
+    edge_table, tables = pt.tables_of(parts.mix, parts, w, i, scratch)
+    first = parts.edge_start[i]
     for e in range(edge_table.size):
         table = tables[edge_table[e]]
-        child, parent = parts.graph.edges[first + e, 0], parts.graph.edges[first + e, 1]
+        child, parent = start + parts.edges[first + e, 0], start + parts.edges[first + e, 1]
         for c in range(size):
-            a, b = vertices.labels[start + child, c], vertices.labels[start + parent, c]
-            values[c] += table[a, b]
+            values[c] += table[vertices.labels[child, c], vertices.labels[parent, c]]
 
 
 @inlined
@@ -265,7 +264,7 @@ def run_visits(parts, dual, vertices, gaps, rules, order, uniforms, scratch, cou
         value = 0.0
         if slot < 0:
             value = pt.block_argmax(
-                parts.exhaustive, parts, dual.w, i, parts.costs.whole, scratch.oracle
+                parts.exhaustive, parts, dual.w, i, parts.zero_one_cost, scratch.oracle
             )
         finish_visit(parts, dual, vertices, gaps, rules, i, slot, value, current, scratch, counts)
     counts[br.REASON] = br.DONE
@@ -287,7 +286,7 @@ def sweep(parts, marginals, w, loss_weight, first, last, scratch, hinge, current
         true_value = pt.true_value(parts, w, i, scratch)
         current[i] = pt.current_value(parts, marginals, w, i, scratch) - true_value
         if labels is not None:
-            zero_one_cost = loss_weight * parts.costs.whole
+            zero_one_cost = loss_weight * parts.zero_one_cost
             value = pt.block_argmax(parts.exhaustive, parts, w, i, zero_one_cost, scratch)
             hinge[i] = value - true_value
             assign(labels[start:stop], scratch.labels[: stop - start])
@@ -335,7 +334,7 @@ def set_to_truth(parts, marginals):
         start, stop = parts.node_start[i], parts.node_start[i + 1]
         for t in range(start, stop):
             marginals.nodes[t, parts.truth[t]] = 1.0
-        pt.add_pairs(parts.graph.mix, parts, i, parts.truth[start:stop], 1.0, marginals.tables[i])
+        pt.add_pairs(parts.mix, parts, i, parts.truth[start:stop], 1.0, marginals.tables[i])
 
 
 @njit
@@ -365,7 +364,7 @@ def marginals_of_vertices(parts, marginals, vertices):
             for t in range(start, stop):
                 marginals.nodes[t, vertices.labels[t, c]] += alpha
             labels = vertices.labels[start:stop, c]
-            pt.add_pairs(parts.graph.mix, parts, i, labels, alpha, marginals.tables[i])
+            pt.add_pairs(parts.mix, parts, i, labels, alpha, marginals.tables[i])
 
 
 # ---- primal baselines --------------------------------------------------------------------------
@@ -383,7 +382,7 @@ def subgradient_visits(parts, marginals, order, first_visit, lam, target, moment
         if lam > 0.0 and visit == 1:
             loss_weight = 1.0  # w = 0: any positive multiple of the loss has the same argmax
         pt.block_scores(parts, target, i, loss_weight, oracle)
-        zero_one_cost = loss_weight * parts.costs.whole
+        zero_one_cost = loss_weight * parts.zero_one_cost
         pt.block_argmax(parts.exhaustive, parts, target, i, zero_one_cost, oracle)
         truth = parts.truth[start:stop]
         pt.build_direction(parts, marginals, i, br.PAIRWISE, truth, oracle.labels, step)

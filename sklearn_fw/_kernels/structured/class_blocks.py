@@ -102,7 +102,7 @@ def exact_visits(parts, dual, columns, norms, gaps, rules, order, uniforms, coun
         counts[VISITS] += 1
         counts[CALLS] += 1
         start, stop, p = indptr[i], indptr[i + 1], parts.weight[i]
-        cost, factor = parts.costs.table[parts.costs.row[i]], parts.costs.factor[i]
+        cost, factor = parts.cost[parts.cost_row[i]], parts.node_cost[i]
         _class_scores(columns, data, start, stop, w, cost, factor, scores)
         best, current = scores[0], 0.0
         for k in range(n_states):

@@ -35,13 +35,20 @@ class Parts(NamedTuple):
     attribute_start: np.ndarray  # (n + 1,) distinct attributes of sample i ...
     attributes: np.ndarray  # ... and their numbers in the weight vector
     node_start: np.ndarray  # (n + 1,)
-    graph: object  # edges of all samples, see `Graph` of `structured._models._part_scores`
+    edge_start: np.ndarray  # (n,) edges of sample i, a range of the (shared) edge list
+    edge_stop: np.ndarray  # (n,)
+    edges: np.ndarray  # (n_edges, 2) int64: child, parent within the sample, as in tree.py
+    edge_table: np.ndarray  # (n_edges,) int64
+    mix: object  # `EdgeMix` of all edges in place of edge_table; None where none is needed
     n_own: object  # (n_nodes,) states that a node has; None where all have n_states
-    # None where the oracle passes messages and costs.whole is 0, else whether it tries all
+    # None where the oracle passes messages and zero_one_cost is 0, else whether it tries all
     # labelings (small graphs with cycles): numba compiles none of the code for the rest.
     exhaustive: object
     truth: np.ndarray  # (n_nodes,) int32
-    costs: object  # `NodeCosts` of all nodes
+    node_cost: np.ndarray  # (n_nodes,) factor of the cost of a node
+    cost_row: np.ndarray  # (n_nodes,) int32 row of its costs
+    cost: np.ndarray  # (n_cost_rows, n_states) cost of each state, zero for the true one
+    zero_one_cost: float  # cost of any difference at all (zero-one loss), else 0
     weight: np.ndarray  # (n,) p_i, summing to one
     n_attributes: int
     n_columns: int  # scores per feature row: n_states times the nodes that share the row
@@ -111,7 +118,7 @@ class Scratch(NamedTuple):
 @inner
 def block_scores(parts, w, i, loss_weight, scratch):
     """``theta_i`` plus ``loss_weight`` times the node losses, into ``scratch.scores``."""
-    n_states = parts.costs.table.shape[1]
+    n_states = parts.cost.shape[1]
     n_columns = parts.n_columns
     first = parts.row_start[i]
     attributes = parts.attributes[parts.attribute_start[i] : parts.attribute_start[i + 1]]
@@ -127,12 +134,12 @@ def block_scores(parts, w, i, loss_weight, scratch):
     if loss_weight != 0.0:
         start = parts.node_start[i]
         for t in range(parts.node_start[i + 1] - start):
-            factor = loss_weight * parts.costs.factor[start + t]
-            out, cost = scratch.scores[t], parts.costs.table[parts.costs.row[start + t]]
+            factor = loss_weight * parts.node_cost[start + t]
+            out, cost = scratch.scores[t], parts.cost[parts.cost_row[start + t]]
             for k in range(n_states):
                 out[k] += factor * cost[k]
 
-    _score_edges(parts.graph.mix, parts, w, i, scratch)
+    _score_edges(parts.mix, parts, w, i, scratch)
     _leave_out(parts.n_own, parts, i, scratch)
 
 
@@ -141,7 +148,7 @@ def _score_edges(mix, parts, w, i, scratch):
     """Tables of all edges, where they are sums."""
     if mix is None:
         return
-    mix_tables(mix, parts.graph.start[i], parts.graph.stop[i], w.tables, scratch.edge_tables)
+    mix_tables(mix, parts.edge_start[i], parts.edge_stop[i], w.tables, scratch.edge_tables)
 
 
 @inner
@@ -151,7 +158,7 @@ def _leave_out(n_own, parts, i, scratch):
         return
     start = parts.node_start[i]
     for t in range(parts.node_start[i + 1] - start):
-        for k in range(n_own[start + t], parts.costs.table.shape[1]):
+        for k in range(n_own[start + t], parts.cost.shape[1]):
             scratch.scores[t, k] = LACKING
 
 
@@ -159,19 +166,19 @@ def _leave_out(n_own, parts, i, scratch):
 def tables_of(mix, parts, w, i, scratch):
     """Number of the table of each edge of block i, and the tables, after `block_scores`."""
     if mix is None:
-        return parts.graph.table[parts.graph.start[i] : parts.graph.stop[i]], w.tables
-    n_edges = parts.graph.stop[i] - parts.graph.start[i]
+        return parts.edge_table[parts.edge_start[i] : parts.edge_stop[i]], w.tables
+    n_edges = parts.edge_stop[i] - parts.edge_start[i]
     return scratch.edge_numbers[:n_edges], scratch.edge_tables
 
 
 @inner
 def add_pairs(mix, parts, i, labels, factor, out):
     """``out += factor`` times the pairs of a labeling, summed into flat tables."""
-    n_states = parts.costs.table.shape[1]
-    for e in range(parts.graph.start[i], parts.graph.stop[i]):
-        a, b = labels[parts.graph.edges[e, 0]], labels[parts.graph.edges[e, 1]]
+    n_states = parts.cost.shape[1]
+    for e in range(parts.edge_start[i], parts.edge_stop[i]):
+        a, b = labels[parts.edges[e, 0]], labels[parts.edges[e, 1]]
         if mix is None:
-            out[(parts.graph.table[e] * n_states + a) * n_states + b] += factor
+            out[(parts.edge_table[e] * n_states + a) * n_states + b] += factor
         else:
             add_mixed_pair(mix, e, a, b, factor, n_states, out)
     mirror(mix, n_states, out)
@@ -186,12 +193,12 @@ def labels_value(parts, w, i, labels, scratch):
     for t in range(parts.node_start[i + 1] - start):
         value += scratch.scores[t, labels[t]]
         differs = differs or labels[t] != parts.truth[start + t]
-    edge_table, tables = tables_of(parts.graph.mix, parts, w, i, scratch)
-    first = parts.graph.start[i]
+    edge_table, tables = tables_of(parts.mix, parts, w, i, scratch)
+    first = parts.edge_start[i]
     for e in range(edge_table.size):
-        child, parent = parts.graph.edges[first + e, 0], parts.graph.edges[first + e, 1]
+        child, parent = parts.edges[first + e, 0], parts.edges[first + e, 1]
         value += tables[edge_table[e], labels[child], labels[parent]]
-    return value + parts.costs.whole if differs else value
+    return value + parts.zero_one_cost if differs else value
 
 
 @inner
@@ -202,13 +209,13 @@ def true_value(parts, w, i, scratch):
 
 @inner
 def labels_loss(parts, i, labels):
-    start, costs = parts.node_start[i], parts.costs
+    start = parts.node_start[i]
     loss = 0.0
     differs = False
     for t in range(parts.node_start[i + 1] - start):
-        loss += costs.factor[start + t] * costs.table[costs.row[start + t], labels[t]]
+        loss += parts.node_cost[start + t] * parts.cost[parts.cost_row[start + t], labels[t]]
         differs = differs or labels[t] != parts.truth[start + t]
-    return loss + costs.whole if differs else loss
+    return loss + parts.zero_one_cost if differs else loss
 
 
 @inner
@@ -218,7 +225,7 @@ def current_value(parts, marginals, w, i, scratch):
     value = dot(marginals.tables[i], w.flat_tables)
     for t in range(parts.node_start[i + 1] - start):
         value += dot(marginals.nodes[start + t], scratch.scores[t])
-    if parts.costs.whole > 0.0:
+    if parts.zero_one_cost > 0.0:
         value += marginals.loss[i] / parts.weight[i]
     return value
 
@@ -230,8 +237,8 @@ def block_argmax(exhaustive, parts, w, i, zero_one_cost, scratch):
     Every labeling but the truth gets ``zero_one_cost`` on top. Returns the value.
     """
     start, stop = parts.node_start[i], parts.node_start[i + 1]
-    edges = parts.graph.edges[parts.graph.start[i] : parts.graph.stop[i]]
-    edge_table, tables = tables_of(parts.graph.mix, parts, w, i, scratch)
+    edges = parts.edges[parts.edge_start[i] : parts.edge_stop[i]]
+    edge_table, tables = tables_of(parts.mix, parts, w, i, scratch)
     scores, labels = scratch.scores[: stop - start], scratch.labels[: stop - start]
     if exhaustive is None:
         return tree_argmax(scores, edges, edge_table, tables, labels, scratch.messages)
@@ -270,7 +277,7 @@ def _differ(labels, truth):
 @inner
 def build_direction(parts, marginals, i, kind, plus, minus, scratch):
     """Direction of marginals: FW ``plus - mu``, PAIRWISE ``plus - minus``, AWAY ``mu - minus``."""
-    n_states = parts.costs.table.shape[1]
+    n_states = parts.cost.shape[1]
     start, stop = parts.node_start[i], parts.node_start[i + 1]
     nodes_per_row = parts.n_columns // n_states
     for r in range(parts.row_start[i + 1] - parts.row_start[i]):
@@ -300,9 +307,9 @@ def build_direction(parts, marginals, i, kind, plus, minus, scratch):
     for a in range(delta.size):
         delta[a] = sign * mass[a]
     if kind != AWAY:
-        add_pairs(parts.graph.mix, parts, i, plus, 1.0, delta)
+        add_pairs(parts.mix, parts, i, plus, 1.0, delta)
     if kind != FW:
-        add_pairs(parts.graph.mix, parts, i, minus, -1.0, delta)
+        add_pairs(parts.mix, parts, i, minus, -1.0, delta)
 
 
 @inner
@@ -374,7 +381,7 @@ def clip_weights(lower, parts, dual, i, scratch):
 @inner
 def move_marginals(parts, marginals, i, gamma, scratch):
     """``mu_i += gamma * delta``."""
-    n_states = parts.costs.table.shape[1]
+    n_states = parts.cost.shape[1]
     start = parts.node_start[i]
     nodes_per_row = parts.n_columns // n_states
     for t in range(parts.node_start[i + 1] - start):

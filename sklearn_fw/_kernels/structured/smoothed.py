@@ -148,8 +148,8 @@ def block_sums(parts, w, i, temperature, oracle, sums):
     Exponentials of shared tables have to be there, see `fill_tables`.
     """
     n_nodes = parts.node_start[i + 1] - parts.node_start[i]
-    edges = parts.graph.edges[parts.graph.start[i] : parts.graph.stop[i]]
-    edge_table, tables = pt.tables_of(parts.graph.mix, parts, w, i, oracle)
+    edges = parts.edges[parts.edge_start[i] : parts.edge_stop[i]]
+    edge_table, tables = pt.tables_of(parts.mix, parts, w, i, oracle)
     scores, inverse = sums.scores[:n_nodes], 1.0 / temperature
     for t in range(n_nodes):
         for k in range(scores.shape[1]):
@@ -161,7 +161,7 @@ def block_sums(parts, w, i, temperature, oracle, sums):
             _backward(n_nodes, edge_table, sums)
             return value + more
     return _forest_sums(
-        parts.graph.mix, parts.graph.start[i], scores, edges, edge_table, tables, inverse, sums
+        parts.mix, parts.edge_start[i], scores, edges, edge_table, tables, inverse, sums
     )
 
 
@@ -200,8 +200,8 @@ def gibbs(parts, w, i, temperature, loss_weight, oracle, sums):
     start, loss = parts.node_start[i], 0.0
     for t in range(parts.node_start[i + 1] - start):
         expected += dot(sums.node[t], oracle.scores[t])
-        loss += parts.costs.factor[start + t] * dot(
-            sums.node[t], parts.costs.table[parts.costs.row[start + t]]
+        loss += parts.node_cost[start + t] * dot(
+            sums.node[t], parts.cost[parts.cost_row[start + t]]
         )
     return value, expected, loss
 
@@ -209,7 +209,7 @@ def gibbs(parts, w, i, temperature, loss_weight, oracle, sums):
 @inner
 def _direction_of_truth(parts, i, sums, scratch):
     """``delta = e(y_i) - mu_i``."""
-    start, n_states = parts.node_start[i], parts.costs.table.shape[1]
+    start, n_states = parts.node_start[i], parts.cost.shape[1]
     for t in range(parts.node_start[i + 1] - start):
         for k in range(n_states):
             scratch.delta[t, k] = -sums.node[t, k]
@@ -250,7 +250,7 @@ def smoothed_sweep(parts, w, temperature, loss_weight, first, last, scratch, sum
             _add_rows(parts, i, p, target, scratch.step)
             for a in range(sums.table.size):
                 target.flat_tables[a] -= p * sums.table[a]
-            pt.add_pairs(parts.graph.mix, parts, i, truth, p, target.flat_tables)
+            pt.add_pairs(parts.mix, parts, i, truth, p, target.flat_tables)
 
 
 # ---- dual ascent -------------------------------------------------------------------------------
@@ -259,7 +259,7 @@ def smoothed_sweep(parts, w, temperature, loss_weight, first, last, scratch, sum
 @inner
 def direction_to(parts, marginals, i, point, scratch):
     """``delta`` from the marginals of block i to a point with others; whether they differ."""
-    n_states = parts.costs.table.shape[1]
+    n_states = parts.cost.shape[1]
     nodes_per_row = parts.n_columns // n_states
     start, stop = parts.node_start[i], parts.node_start[i + 1]
     for r in range(parts.row_start[i + 1] - parts.row_start[i]):

@@ -55,7 +55,7 @@ def _put_labels(parts, i, labels, weight, point):
     """Add an output to the marginals; returns its part in the expected loss."""
     for t in range(labels.size):
         point.node[t, labels[t]] += weight
-    pt.add_pairs(parts.graph.mix, parts, i, labels, weight, point.table)
+    pt.add_pairs(parts.mix, parts, i, labels, weight, point.table)
     return weight * pt.labels_loss(parts, i, labels)
 
 
@@ -78,8 +78,8 @@ def _mix_best(parts, w, i, smoother, scratch, point):
     if mu == 0.0 or n_best == 1:
         loss = _put_labels(parts, i, labels, 1.0, point)
         return top - true_value, top - true_value, loss, False, 1
-    edges = parts.graph.edges[parts.graph.start[i] : parts.graph.stop[i]]
-    edge_table, tables = pt.tables_of(parts.graph.mix, parts, w, i, oracle)
+    edges = parts.edges[parts.edge_start[i] : parts.edge_stop[i]]
+    edge_table, tables = pt.tables_of(parts.mix, parts, w, i, oracle)
     while True:  # those that lack mu have no weight
         lacks, weights = np.empty(n_best), np.empty(n_best)
         found = np.empty((n_best, labels.size), np.int32)

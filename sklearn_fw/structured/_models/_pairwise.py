@@ -227,6 +227,7 @@ class PairwiseModel(ScoredModel):
         local, attribute_start, attributes = rows_kernels.number_locally(
             rows.row_start, indptr, writable(matrix.indices), self._n_attributes
         )
+        graph = rows.graph
         parts = parts_kernels.Parts(
             row_start=rows.row_start,
             indptr=indptr,
@@ -235,11 +236,18 @@ class PairwiseModel(ScoredModel):
             attribute_start=attribute_start,
             attributes=attributes,
             node_start=rows.node_start,
-            graph=rows.graph,
+            edge_start=graph.start,
+            edge_stop=graph.stop,
+            edges=graph.edges,
+            edge_table=graph.table,
+            mix=graph.mix,
             n_own=self._n_own(rows),
             exhaustive=False,
             truth=states,
-            costs=costs,
+            node_cost=costs.factor,
+            cost_row=costs.row,
+            cost=costs.table,
+            zero_one_cost=costs.whole,
             weight=weight,
             n_attributes=self._n_attributes,
             n_columns=self.n_columns_,
@@ -247,7 +255,7 @@ class PairwiseModel(ScoredModel):
         )
         # joblib maps large arrays into its workers read-only, and numba would compile all kernels
         # once more for arrays of that kind.
-        return writable(parts)
+        return parts_kernels.Parts(*(writable(field) for field in parts))
 
     def _targets(self, y, rows):
         """True states of all nodes, and their `NodeCosts`."""

@@ -4,7 +4,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..._core.packed import places_of
 from ..._core.scores import is_forest
 from ..._kernels import lazy
 from ...inference import PairwiseScores, TreeMaxProduct, Viterbi
@@ -36,11 +35,6 @@ class Graph(NamedTuple):
     @property
     def n_edges(self):
         return self.stop - self.start
-
-    def numbered(self, node_start):
-        """Edges of all samples by numbers of all nodes, and where each is in ``edges``."""
-        source = places_of(self.start, self.n_edges)
-        return self.edges[source] + np.repeat(node_start[:-1], self.n_edges)[:, None], source
 
     def is_forest(self, lengths):
         """Whether no sample has a cycle; ``lengths`` are their numbers of nodes."""
@@ -92,6 +86,8 @@ class PartScores(NamedTuple):
 
     def at(self, temperature):
         """The same divided by a temperature."""
+        if temperature == 1.0:
+            return self
         return self._replace(nodes=self.nodes / temperature, tables=self.tables / temperature)
 
     def each(self):

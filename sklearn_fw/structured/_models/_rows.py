@@ -28,9 +28,6 @@ class Rows(NamedTuple):
 
 
 def writable(field):
-    """An array, or a tuple of fields, as they are or copied."""
-    if isinstance(field, tuple):
-        return type(field)(*map(writable, field))
     is_read_only = isinstance(field, np.ndarray) and not field.flags.writeable
     return field.copy() if is_read_only else field
 

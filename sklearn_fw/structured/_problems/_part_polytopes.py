@@ -18,7 +18,7 @@ from ...optim._frank_wolfe._corrective import HullProjection
 from ...optim.domains import SparseAtom
 from ...projections import project_simplex
 from ._listed import BlackBoxProblem
-from ._part_sets import check_sum, rows_of
+from ._part_sets import check_sum, edges_of_samples, rows_of
 from ._polytopes import ModelPolytopes, Point
 
 cut_projection = lazy("structured.cut_projection")
@@ -33,11 +33,10 @@ def polytopes_of(blocks):
         model, samples = blocks._model.model, blocks._samples
         return ModelPolytopes(model, samples, blocks.weight, blocks.n_weights)
     check_sum(blocks._parts, "solver 'extragradient' needs", NotImplementedError)
-    graph = blocks._parts.graph
-    forest = graph.is_forest(np.diff(blocks._parts.node_start))
-    if (graph.mix is not None or not forest) and only_attract(blocks):
+    forest = blocks._graph.is_forest(np.diff(blocks._parts.node_start))
+    if (blocks._parts.mix is not None or not forest) and only_attract(blocks):
         return CutPolytopes(blocks)
-    if graph.mix is not None or blocks._parts.n_own is not None:
+    if blocks._parts.mix is not None or blocks._parts.n_own is not None:
         raise ValueError(
             "solver 'extragradient' needs one table of weights for each edge and nodes of one "
             "kind, or two states and bounds on weights that reward no difference: take 'bcfw'"
@@ -60,7 +59,7 @@ class PartPolytopes:
     """
 
     def __init__(self, blocks):
-        self._blocks, self._parts, self._graph = blocks, blocks._parts, blocks._parts.graph
+        self._blocks, self._parts, self._graph = blocks, blocks._parts, blocks._graph
         self._marginals = marginals = Marginals(*map(np.zeros_like, blocks.marginals))
         self.weight, self.n_weights, self.n_calls = blocks.weight, blocks.n_weights, 0
         self.size, self._rows = marginals.nodes.size + marginals.tables.size, rows_of(self._parts)
@@ -71,9 +70,9 @@ class PartPolytopes:
     def _n_pairs(self):
         """Number of edges of each kind of every sample, (n, n_tables)."""
         parts = self._parts
-        one_hot = parts.graph.table[:, None] == np.arange(parts.n_tables)
+        one_hot = parts.edge_table[:, None] == np.arange(parts.n_tables)
         total = np.pad(np.cumsum(one_hot, axis=0, dtype=np.float64), ((1, 0), (0, 0)))
-        return total[parts.graph.stop] - total[parts.graph.start]
+        return total[parts.edge_stop] - total[parts.edge_start]
 
     @cached_property
     def _hulls(self):
@@ -102,7 +101,7 @@ class PartPolytopes:
         """Scores of nodes plus s times their costs, and the weights as rows and tables."""
         parts, view = self._parts, self._blocks._view(w)
         nodes = (self._rows @ view.rows).reshape(self._marginals.nodes.shape)
-        return nodes + s * parts.costs.dense(), view
+        return nodes + s * parts.node_cost[:, None] * parts.cost[parts.cost_row], view
 
     def hand_over(self, blocks, z):
         self._put(z, blocks.marginals)
@@ -117,7 +116,7 @@ class PartPolytopes:
         parts, cut = self._parts, marginals.nodes.size
         marginals.nodes[:] = z[:cut].reshape(marginals.nodes.shape)
         marginals.tables[:] = z[cut:].reshape(marginals.tables.shape)
-        costs = (marginals.nodes * parts.costs.dense()).sum(axis=1)
+        costs = parts.node_cost * (marginals.nodes * parts.cost[parts.cost_row]).sum(axis=1)
         marginals.loss[:] = parts.weight * np.add.reduceat(costs, parts.node_start[:-1])
 
     def _psi(self):
@@ -161,7 +160,7 @@ class PartPolytopes:
             np.maximum.at(largest, sample, mass)
             return 0.5 * largest
         squares = np.bincount(sample, mass**2, minlength=len(self.weight))
-        squares *= parts.n_columns // parts.costs.table.shape[1]
+        squares *= parts.n_columns // parts.cost.shape[1]
         return np.sqrt(0.5 * (squares + (self._n_pairs**2).sum(axis=1)))
 
     # ---- Euclidean -------------------------------------------------------------------------------
@@ -172,7 +171,7 @@ class PartPolytopes:
         The center is uniform for entropy, else the truth: points near a vertex mix few vertices.
         """
         if geometry == "entropy":
-            return self._lengths * np.log(self._parts.costs.table.shape[1])
+            return self._lengths * np.log(self._parts.cost.shape[1])
         return self._lengths + (self._n_pairs**2).sum(axis=1)
 
     def center(self):
@@ -181,12 +180,12 @@ class PartPolytopes:
 
     def weight_of_entries(self):
         """p_i of every entry of a flat vector."""
-        n_states, n_entries = self._parts.costs.table.shape[1], self._marginals.tables.shape[1]
+        n_states, n_entries = self._parts.cost.shape[1], self._marginals.tables.shape[1]
         nodes = np.repeat(self.weight, self._lengths * n_states)
         return np.concatenate([nodes, np.repeat(self.weight, n_entries)])
 
     def project(self, p, accuracy):
-        n_states, cut = self._parts.costs.table.shape[1], self._marginals.nodes.size
+        n_states, cut = self._parts.cost.shape[1], self._marginals.nodes.size
         if self._parts.n_tables == 0:  # nodes are independent
             self.n_calls += len(self.weight)
             return project_simplex(p.reshape(-1, n_states)).ravel()
@@ -205,7 +204,7 @@ class PartPolytopes:
 
     def _lmo(self, i, gradient):
         """z(y) of the labeling of sample i with the smallest ``<gradient, z(y)>``, as an atom."""
-        blocks, n_states, length = self._blocks, self._parts.costs.table.shape[1], self._lengths[i]
+        blocks, n_states, length = self._blocks, self._parts.cost.shape[1], self._lengths[i]
         cut, s = length * n_states, -gradient
         tables = s[cut:].reshape(-1, n_states, n_states)
         scores = self._graph.scores(i, s[:cut].reshape(length, n_states), tables)
@@ -220,18 +219,18 @@ class PartPolytopes:
 def only_attract(blocks):
     """Whether blocks have two states, and no weights in their box reward a difference."""
     parts = blocks._parts
-    if not blocks.bounded or parts.costs.table.shape[1] != 2 or parts.n_own is not None:
+    if not blocks.bounded or parts.cost.shape[1] != 2 or parts.n_own is not None:
         return False
-    if parts.costs.whole > 0.0 or parts.n_tables == 0:
+    if parts.zero_one_cost > 0.0 or parts.n_tables == 0:
         return False
     lower, upper = (blocks._view(side).tables for side in (blocks.lower, blocks.upper))
     least = lower[:, 0, 0] + lower[:, 1, 1] - upper[:, 0, 1] - upper[:, 1, 0]
-    if parts.graph.mix is None:
+    if parts.mix is None:
         return bool(np.all(least >= 0.0))
     of_differences = -upper[:, 0, 1] - upper[:, 1, 0]
-    mirror = np.asarray(parts.graph.mix.mirror)
+    mirror = np.asarray(parts.mix.mirror)
     least = np.where(mirror == POTTS, of_differences, np.where(mirror == -1.0, 0.0, least))
-    return bool(np.all(least >= 0.0) and np.all(parts.graph.mix.value >= 0.0))
+    return bool(np.all(least >= 0.0) and np.all(parts.mix.value >= 0.0))
 
 
 class CutPolytopes(PartPolytopes):
@@ -244,10 +243,10 @@ class CutPolytopes(PartPolytopes):
     def __init__(self, blocks):
         super().__init__(blocks)
         self._has_marginals, parts = False, self._parts
-        n_edges = self._graph.n_edges
+        n_edges = parts.edge_stop - parts.edge_start
         self._edge_start = starts_of(n_edges)
         self.size = len(parts.truth) + int(self._edge_start[-1])
-        self._ends, _ = self._graph.numbered(parts.node_start)
+        self._ends, _ = edges_of_samples(parts)
         degree = np.bincount(self._ends.ravel(), minlength=len(parts.truth))
         self._steps = 0.5 / degree[self._ends].sum(axis=1)
         self._dual = np.zeros((2, len(self._ends)))

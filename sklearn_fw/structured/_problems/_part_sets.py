@@ -22,7 +22,7 @@ SHARE_OF_ARGMAX, ASKED = 1 / 3, 20
 
 def check_sum(parts, purpose, kind=ValueError):
     """Refuse a cost of whole outputs."""
-    if parts.costs.whole > 0.0:
+    if parts.zero_one_cost > 0.0:
         raise kind(f"{purpose} a task_loss that is a sum over nodes, such as 'hamming'")
 
 
@@ -43,16 +43,16 @@ def n_costly(parts):
 
 def is_costly(parts):
     """Whether the state of each node may cost something: not where a label is missing."""
-    return parts.costs.table.any(axis=1)[parts.costs.row]
+    return parts.cost.any(axis=1)[parts.cost_row]
 
 
-def seconds_of_pass(oracle, parts, n_states, marginals):
+def seconds_of_pass(oracle, graph, parts, n_states, marginals):
     """An estimate by sizes alone, hence reproducible; inf for oracles of unknown cost."""
-    n_samples, n_edges = len(parts.node_start) - 1, parts.graph.n_edges
+    n_samples, n_edges = len(parts.node_start) - 1, graph.n_edges
     if type(oracle) is Elimination:
         by_size = np.argsort(n_edges, kind="stable")[::-1]
         asked = by_size[:: -(-n_samples // ASKED)]  # the largest one is among them
-        seconds = np.mean([_seconds_of_marginals(oracle, parts, n_states, i) for i in asked])
+        seconds = np.mean([_seconds_of_marginals(oracle, graph, parts, n_states, i) for i in asked])
         return n_samples * (SECONDS_OF_CALL + (1.0 if marginals else SHARE_OF_ARGMAX) * seconds)
     if parts.exhaustive:
         n_nodes = np.diff(parts.node_start)
@@ -63,10 +63,10 @@ def seconds_of_pass(oracle, parts, n_states, marginals):
     return np.inf
 
 
-def _seconds_of_marginals(oracle, parts, n_states, i):
+def _seconds_of_marginals(oracle, graph, parts, n_states, i):
     n_nodes = parts.node_start[i + 1] - parts.node_start[i]
     tables = np.zeros((parts.n_tables, n_states, n_states))
-    return oracle.cost(parts.graph.scores(i, np.zeros((n_nodes, n_states)), tables))
+    return oracle.cost(graph.scores(i, np.zeros((n_nodes, n_states)), tables))
 
 
 # ---- pieces --------------------------------------------------------------------------------------
@@ -75,7 +75,7 @@ def _seconds_of_marginals(oracle, parts, n_states, i):
 
 def can_be_cut(parts):
     """Whether every node has a feature row of its own, and the loss is a sum over nodes."""
-    return parts.n_columns == parts.costs.table.shape[1] and parts.costs.whole == 0.0
+    return parts.n_columns == parts.cost.shape[1] and parts.zero_one_cost == 0.0
 
 
 def cells(parts, n_nodes, rng):
@@ -83,7 +83,7 @@ def cells(parts, n_nodes, rng):
 
     Nodes belong to the nearest of some drawn in every sample; unreached ones are pieces.
     """
-    edges, _ = parts.graph.numbered(parts.node_start)
+    edges, _ = edges_of_samples(parts)
     n, lengths = len(parts.truth), np.diff(parts.node_start)
     graph = sp.csr_array((np.ones(len(edges)), tuple(edges.T)), shape=(n, n))
     seeds = np.concatenate(
@@ -114,8 +114,7 @@ def regrouped(parts, group):
     node_start = starts_of(counts)
     place = np.full(len(group), -1)
     place[nodes] = np.arange(len(nodes)) - np.repeat(node_start[:-1], counts)
-    costs, graph = parts.costs, parts.graph
-    ends, source = graph.numbered(parts.node_start)
+    ends, source = edges_of_samples(parts)
     groups = group[ends]
     within = np.flatnonzero((groups[:, 0] == groups[:, 1]) & (groups[:, 0] >= 0))
     within = within[np.argsort(groups[within, 0], kind="stable")]
@@ -131,13 +130,12 @@ def regrouped(parts, group):
     return parts._replace(
         row_start=node_start, indptr=indptr, local=local, data=rows.data,
         attribute_start=attribute_start, attributes=attributes, node_start=node_start,
-        graph=graph._replace(
-            edges=place[ends[within]], table=graph.table[source], start=edge_start[:-1],
-            stop=edge_start[1:], mix=None if graph.mix is None else _mix_of(graph.mix, source),
-        ),
+        edge_start=edge_start[:-1], edge_stop=edge_start[1:], edges=place[ends[within]],
+        edge_table=parts.edge_table[source],
+        mix=None if parts.mix is None else _mix_of(parts.mix, source),
         n_own=None if parts.n_own is None else parts.n_own[nodes], exhaustive=False,
-        truth=parts.truth[nodes], weight=weight / weight.sum(),
-        costs=costs._replace(factor=costs.factor[nodes], row=costs.row[nodes]),
+        truth=parts.truth[nodes], node_cost=parts.node_cost[nodes], cost_row=parts.cost_row[nodes],
+        weight=weight / weight.sum(),
     )  # fmt: skip
 
 
@@ -159,6 +157,13 @@ class UsedWeights(NamedTuple):
         moved = self.used.take(row, mode="clip") * self.n_columns + column
         behind = at + (self.n_attributes - len(self.used)) * self.n_columns
         return np.where(row < len(self.used), moved, behind)
+
+
+def edges_of_samples(parts):
+    """Edges of all samples by numbers of all nodes, and where each is in ``parts.edges``."""
+    counts = parts.edge_stop - parts.edge_start
+    source = np.arange(counts.sum()) + np.repeat(parts.edge_start - starts_of(counts)[:-1], counts)
+    return parts.edges[source] + np.repeat(parts.node_start[:-1], counts)[:, None], source
 
 
 def rows_of(parts):
@@ -185,6 +190,10 @@ def _mix_of(mix, edges):
 # True labelings that are replaced by others, as hidden states are found again.
 
 
+def truth_of(blocks):
+    return blocks._parts.truth
+
+
 def per_node(blocks, values):
     return np.repeat(values, np.diff(blocks._parts.node_start))
 
@@ -201,10 +210,10 @@ def retarget(blocks, truth):
     Where outputs are kept, or are single nodes, mass on the old truth moves to the new one;
     elsewhere all mass of a sample does.
     """
-    parts, nodes = blocks._parts, blocks.marginals.nodes
-    t = np.flatnonzero(truth != parts.truth)
-    old, new = parts.truth[t], truth[t]
-    blocks._parts = parts._replace(truth=truth)
+    parts, nodes = blocks._parts._replace(truth=truth), blocks.marginals.nodes
+    t = np.flatnonzero(truth != truth_of(blocks))
+    old, new = truth_of(blocks)[t], truth[t]
+    blocks._parts = parts
     if blocks.complete:
         labels = blocks._vertices.labels[t]
         was_old, was_new = labels == old[:, None], labels == new[:, None]
@@ -214,7 +223,7 @@ def retarget(blocks, truth):
         nodes[t, old], nodes[t, new] = nodes[t, new], nodes[t, old]
         moved = np.zeros(blocks.n_blocks, bool)
         moved[np.searchsorted(parts.node_start, t, side="right") - 1] = True
-        moved &= parts.graph.stop > parts.graph.start
+        moved &= parts.edge_stop > parts.edge_start
         here, fresh = per_node(blocks, moved), blocks._marginals_of_truth()
         nodes[here] = fresh.nodes[here]
         blocks.marginals.tables[moved], blocks.marginals.loss[moved] = fresh.tables[moved], 0.0

@@ -12,7 +12,7 @@ from ..._kernels.structured import blocks as kernels
 from ..._kernels.structured import parts as layout
 from ..._kernels.structured.block_rules import CALLS, EXACT_STEPS, VISITS, WORSE
 from ...inference import FEW_LABELINGS, Enumeration, PairwiseScores, quick_oracle
-from .._models._part_scores import COMPILED, augmented_argmax
+from .._models._part_scores import COMPILED, Graph, augmented_argmax
 from ._base import Answer, Direction, Mixture, Problem, SmoothedSweep, Sweep, means_of
 from ._checked_model import require
 from ._part_sets import UsedWeights, check_sum, mean_square, n_costly, seconds_of_pass
@@ -33,40 +33,42 @@ class PartProblem(Problem):
     """
 
     def __init__(self, parts, oracle, n_jobs=None):
-        costs, graph = parts.costs, parts.graph
-        self._n_states = n_states = costs.table.shape[1]
-        largest = costs.table.max(axis=1)[costs.row]
+        self._n_states = n_states = parts.cost.shape[1]
+        largest = parts.cost.max(axis=1)[parts.cost_row]
         if parts.n_own is not None:
             is_own = np.arange(n_states) < parts.n_own[:, None]
-            largest = np.where(is_own, costs.table[costs.row], 0.0).max(axis=1)
+            largest = np.where(is_own, parts.cost[parts.cost_row], 0.0).max(axis=1)
         starts = parts.node_start[:-1]
-        losses = np.add.reduceat(costs.factor * largest, starts) + costs.whole
+        losses = np.add.reduceat(parts.node_cost * largest, starts) + parts.zero_one_cost
         n_weights = parts.n_attributes * parts.n_columns + parts.n_tables * n_states**2
         super().__init__(parts.weight, n_weights, float(parts.weight @ losses))
         self.mean_square = mean_square(parts)
-        self.unit_loss = float((costs.factor * largest).max()) + costs.whole
+        self.unit_loss = float((parts.node_cost * largest).max()) + parts.zero_one_cost
         self.n_labels = float(parts.weight @ n_costly(parts))
         few = n_states ** int(np.diff(parts.node_start).max()) <= FEW_LABELINGS
         exhaustive = type(oracle) is Enumeration and few
-        plain = not exhaustive and costs.whole == 0.0
+        plain = not exhaustive and parts.zero_one_cost == 0.0
         self._parts = parts._replace(exhaustive=None if plain else exhaustive)
         self._n_jobs, self.workers = n_jobs, Workers(n_jobs, oracle)
         self.singles = None  # tables of exact steps, once these are used
         self.n_unlocked = 0  # passes of threads that share v without locks
+        self._graph = Graph(
+            parts.edges, parts.edge_table, parts.edge_start, parts.edge_stop, parts.mix
+        )
         self.oracle = oracle
         self.is_compiled = type(oracle) in COMPILED or exhaustive
         self.sums_are_compiled = type(oracle) in COMPILED
-        of_one_node = len(parts.truth) == self.n_blocks and not len(graph.edges)
-        plain = of_one_node and parts.n_own is None and costs.whole == 0.0
+        of_one_node = len(parts.truth) == self.n_blocks and not len(parts.edges)
+        plain = of_one_node and parts.n_own is None and parts.zero_one_cost == 0.0
         self.single = plain and self.is_compiled
         self.exact = bool(getattr(oracle, "exact", False))
         # A chain oracle on another graph is refused here, not by a wrong answer later.
         tables = np.zeros((parts.n_tables, n_states, n_states))
-        own_graphs = type(oracle) in COMPILED and np.any(graph.start)
+        own_graphs = type(oracle) in COMPILED and np.any(parts.edge_start)
         for i in range(self.n_blocks if own_graphs else 1):
             nothing = np.zeros((np.diff(parts.node_start[i : i + 2])[0], n_states))
             if function_of(oracle) is None:
-                oracle.argmax(graph.scores(i, nothing, tables))
+                oracle.argmax(self._graph.scores(i, nothing, tables))
 
     def like(self, parts, oracle=None):
         """Problem of another training set, with the same oracle or another one of its kind."""
@@ -133,8 +135,8 @@ class PartProblem(Problem):
         n_nodes = np.diff(parts.node_start).max()
         n_rows = np.diff(parts.row_start).max()
         n_attributes = np.diff(parts.attribute_start).max(initial=0)
-        mixed = parts.graph.mix is not None
-        n_edges = parts.graph.n_edges.max() if mixed else 0
+        mixed = parts.mix is not None
+        n_edges = (parts.edge_stop - parts.edge_start).max() if mixed else 0
         scores, delta = np.zeros((2, n_nodes, n_states))
         oracle = layout.OracleScratch(
             scores, scores.reshape(n_rows, parts.n_columns),
@@ -166,7 +168,9 @@ class PartProblem(Problem):
     def seconds_of_pass(self):
         if self.sums_are_compiled:
             return super().seconds_of_pass()
-        return seconds_of_pass(self.oracle, self._parts, self._n_states, self.surrogate.smooth)
+        return seconds_of_pass(
+            self.oracle, self._graph, self._parts, self._n_states, self.surrogate.smooth
+        )
 
     # ---- one block -------------------------------------------------------------------------------
 
@@ -176,7 +180,7 @@ class PartProblem(Problem):
         if not self.is_compiled:
             parts = self._with_loss(loss_weight)
             scores, true_value, _ = self._question(parts, view, i, loss_weight)
-            asked = self.oracle, [(scores, parts.truth[here])], parts.costs.whole, self.relaxed
+            asked = self.oracle, [(scores, parts.truth[here])], parts.zero_one_cost, self.relaxed
             return self._answer_of(parts, i, scores, true_value, *_ask_many(*asked)[0])
         hinge, current, labels = self._answers
         kernels.sweep(
@@ -244,13 +248,12 @@ class PartProblem(Problem):
 
     def _with_loss(self, loss_weight):
         """Parts whose cost of a whole output, which is a loss, too, has this weight."""
-        costs = self._parts.costs
-        return self._parts._replace(costs=costs._replace(whole=loss_weight * costs.whole))
+        return self._parts._replace(zero_one_cost=loss_weight * self._parts.zero_one_cost)
 
     def _loss_of(self, i, labels):
-        costs, here = self._parts.costs, self._nodes_of(i)
-        loss = costs.factor[here] @ costs.table[costs.row[here], labels]
-        return float(loss + costs.whole * np.any(labels != self._parts.truth[here]))
+        parts, here = self._parts, self._nodes_of(i)
+        loss = parts.node_cost[here] @ parts.cost[parts.cost_row[here], labels]
+        return float(loss + parts.zero_one_cost * np.any(labels != parts.truth[here]))
 
     def _end(self, i, end):
         """Marginals of a point of block i, and its loss."""
@@ -285,13 +288,13 @@ class PartProblem(Problem):
         unary = self._scratch.oracle.scores[: here.stop - here.start]
         if n_own is not None:  # forbidden is what compiled passes give a very low score
             unary = np.where(np.arange(unary.shape[1]) < n_own[here, None], unary, -np.inf)
-        return self._parts.graph.scores(i, unary, view.tables)
+        return self._graph.scores(i, unary, view.tables)
 
     def ask_at_scores(self, i):
         """Labels that the oracle finds best for the scores of block i that are in ``scratch``."""
         scores, parts = self._scores_at_hand(i, self._dual.w), self._parts
         truth = parts.truth[self._nodes_of(i)]
-        return augmented_argmax(self.oracle, scores, truth, parts.costs.whole)[0]
+        return augmented_argmax(self.oracle, scores, truth, parts.zero_one_cost)[0]
 
     def predicted(self, w):
         """Best labels of all nodes at any w, found without a look at the truth."""
@@ -304,7 +307,7 @@ class PartProblem(Problem):
     def _answer_of(self, parts, i, scores, true_value, labels, upper_bound):
         """The `Answer` of labels of an oracle or, if these are worse, of those of the truth."""
         truth = parts.truth[self._nodes_of(i)]
-        value = scores.value(labels) + parts.costs.whole * np.any(labels != truth) - true_value
+        value = scores.value(labels) + parts.zero_one_cost * np.any(labels != truth) - true_value
         if value < -1e-12 * max(1.0, abs(true_value)):
             self.counts[WORSE] += 1
         if value < 0.0:
@@ -322,7 +325,7 @@ class PartProblem(Problem):
         parts, truth = self._parts, self._parts.truth[self._nodes_of(i)]
         scores, true_value, _ = self._question(parts, self._view(w), i, 1.0)
         # The cost of a whole output lifts all but the truth, which may be among the best or not.
-        whole = parts.costs.whole
+        whole = parts.zero_one_cost
         values, found = self.oracle.top_k(scores, k + (whole > 0.0))
         if whole > 0.0:
             wrong = np.any(found != truth, axis=1)
@@ -354,7 +357,7 @@ class PartProblem(Problem):
                     scores = PairwiseScores._view(unary, scores.pairwise, scores.edges)
                     asked.append((scores, parts.truth[self._nodes_of(i)]))
                     values.append((true_value, current - true_value))
-                yield self.oracle, asked[first:last], parts.costs.whole, self.relaxed
+                yield self.oracle, asked[first:last], parts.zero_one_cost, self.relaxed
 
         batches = self.workers.run(_ask_many, calls())
         found = (one for batch in batches for one in batch)
@@ -423,9 +426,10 @@ class PartProblem(Problem):
 
     def _point_of(self, i, nodes, edges):
         """Marginals of block i, whose edges are summed, and their expected loss."""
-        (factor, table, row, _), here = self._parts.costs, self._nodes_of(i)
-        point = nodes, self._parts.graph.summed(i, edges, self._parts.n_tables).ravel()
-        return point, float(np.sum(factor[here, None] * table[row[here]] * nodes))
+        parts, here = self._parts, self._nodes_of(i)
+        costs = parts.node_cost[here, None] * parts.cost[parts.cost_row[here]]
+        point = nodes, self._graph.summed(i, edges, parts.n_tables).ravel()
+        return point, float(np.sum(costs * nodes))
 
     def _check_sums(self, loss_weight):
         remedy = "take 'elimination', or surrogate='hinge'"
@@ -456,8 +460,8 @@ class PartProblem(Problem):
         """Working memory of one thread for compiled sums."""
         parts, n_states = self._parts, self._n_states
         n_nodes = int(np.diff(parts.node_start).max())
-        n_edges = int(parts.graph.n_edges.max(initial=0))
-        n_shared = parts.n_tables if parts.graph.mix is None else 0
+        n_edges = int((parts.edge_stop - parts.edge_start).max(initial=0))
+        n_shared = parts.n_tables if parts.mix is None else 0
         tables = np.zeros((3, n_shared, n_states, n_states))
         nodes = np.zeros((5, n_nodes, n_states))
         beliefs = sum_product.Beliefs(
@@ -520,10 +524,11 @@ class PartProblem(Problem):
 
     def _meaning(self):
         """What must not change between fits: else the dual variables mean something else."""
-        parts, graph, costs = self._parts, self._parts.graph, self._parts.costs
+        parts = self._parts
         return (
-            parts.truth, parts.node_start, costs.factor, costs.row, costs.table,
-            np.array(costs.whole), graph.edges, graph.start, graph.table, *(graph.mix or ()),
+            parts.truth, parts.node_start, parts.node_cost, parts.cost_row, parts.cost,
+            np.array(parts.zero_one_cost), parts.edges, parts.edge_start, parts.edge_table,
+            *(parts.mix or ()),
         )  # fmt: skip
 
     def _points(self):

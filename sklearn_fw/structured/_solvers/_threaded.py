@@ -38,7 +38,7 @@ def threads_of_pass(blocks, order):
 
 def _batch_size(blocks):
     parts = blocks._parts
-    n_pairs = int((parts.graph.stop - parts.graph.start).sum()) * parts.costs.table.shape[1] ** 2
+    n_pairs = int((parts.edge_stop - parts.edge_start).sum()) * parts.cost.shape[1] ** 2
     work = len(parts.data) * parts.n_columns + 2 * n_pairs
     return max(1, BATCH * blocks.n_blocks // max(work, 1))
 
