@@ -78,7 +78,7 @@ def concave():
 # {case: (an estimator or a function that gives a result, its columns)}
 CASES = {
     "svm": (svm(), SOLVER),
-    "casimir": (svm(solver="casimir"), STRUCTURED | {"mu", "lipschitz", "saturated"}),
+    "casimir": (svm(solver="casimir"), SOLVER | {"mu", "lipschitz", "saturated"}),
     "pairwise": (svm(solver="bcpfw"), SOLVER),
     "crf": (svm(surrogate="crf"), SOLVER),
     "batch": (svm(solver="fw"), SOLVER),
@@ -88,7 +88,7 @@ CASES = {
         SOLVER | {"step_size", "restricted_gap", "bound"},
     ),
     "perceptron": (svm(solver="perceptron"), WALK | {"n_oracle_calls", "objective"}),
-    "latent": (LatentStructuredSVM(n_init=2, C=1.0), STRUCTURED | {"n_changed", "n_passes"}),
+    "latent": (LatentStructuredSVM(n_init=2, C=1.0), SOLVER | {"n_changed", "n_passes"}),
     "prox-linear": (
         ProxLinearStructuredSVM(TagNetwork(), C=10.0),
         STRUCTURED | {"certified", "prox_gradient_norm", "eta", "n_passes", "is_accepted"},

@@ -62,8 +62,8 @@ PRIVATE_METHODS = {"_validate_params", "_parameter_constraints", "_validate_data
 # Lines of code of each subpackage, which may only fall: a commit that raises one says why.
 LINES_OF_CODE = {
     "sklearn_fw": 212,
-    "_kernels": 7039,
-    "_core": 2016,
+    "_kernels": 7015,
+    "_core": 2014,
     "losses": 390,
     "task_losses": 658,
     "penalties": 434,
@@ -71,8 +71,8 @@ LINES_OF_CODE = {
     "inference": 1953,
     "optim": 6352,
     "model_selection": 442,
-    "random_fields": 3229,
-    "structured": 9293,
+    "random_fields": 3228,
+    "structured": 9162,
     "surrogates": 877,
     "linear_model": 1683,
     "density": 1332,

@@ -17,8 +17,7 @@ from .._core.packed import length_of, take
 from .._kernels import lazy
 from ._models._multiclass import MulticlassModel
 from ._predictor import best_temperature
-from ._problems._part_sets import can_be_cut, cells, is_costly, regrouped
-from ._problems._part_sets import n_costly as n_costly_of
+from ._problems._part_sets import can_be_cut, cells, is_costly, n_costly, regrouped
 
 blocks_kernels = lazy("structured.blocks")
 
@@ -173,11 +172,11 @@ def _of_samples(model, blocks, X, y, weight, rng):
     """Folds until enough is held out."""
     rows = model._stack(X)
     codes, starts, n_nodes = _codes(rows.matrix, rng), rows.row_start, np.diff(rows.node_start)
-    if rows.graph is not None:  # equal nodes are news in other graphs
+    if np.any(rows.graph.start):  # equal nodes are news in other graphs
         codes, starts = _codes_of_graphs(codes, rows), np.arange(len(n_nodes) + 1)
-    n_costly = n_costly_of(blocks._parts)
-    number = _numbers_of_folds(blocks.first_labels(), rng)
-    for held_out, rest in _splits(number, n_nodes, n_costly, rng):
+    parts = blocks._parts
+    number = _numbers_of_folds(parts.truth[parts.node_start[:-1]], rng)
+    for held_out, rest in _splits(number, n_nodes, n_costly(parts), rng):
         n_passes = _n_passes(blocks, n_nodes[rest].sum())
         if not n_passes or _copies(codes, starts, held_out, rest) > 0.3:
             return
@@ -228,7 +227,7 @@ def _of_pieces(blocks, total, rng):
     if not can_be_cut(parts) or blocks.n_nodes < ENOUGH or blocks.relaxed:
         return
     piece = cells(parts, blocks.n_nodes / FEWEST, rng)
-    n_nodes, n_costly = np.bincount(piece), np.bincount(piece, is_costly(parts))
+    n_nodes, n_labeled = np.bincount(piece), np.bincount(piece, is_costly(parts))
     number = rng.permutation(len(n_nodes)) % N_FOLDS
 
     def of(samples):
@@ -236,7 +235,7 @@ def _of_pieces(blocks, total, rng):
 
     weight = np.empty(len(n_nodes))
     weight[piece] = total * np.repeat(parts.weight, np.diff(parts.node_start))
-    for held_out, rest in _splits(number, n_nodes, n_costly, rng):
+    for held_out, rest in _splits(number, n_nodes, n_labeled, rng):
         n_passes = _n_passes(blocks, n_nodes[rest].sum())
         if not n_passes:
             return
@@ -253,13 +252,13 @@ def _of_black_box(model, blocks, X, y, weight, rng):
         yield _fold(model, blocks, X, y, weight, held_out, rest, PASSES[0])
 
 
-def _splits(number, n_nodes, n_costly, rng):
+def _splits(number, n_nodes, n_labeled, rng):
     """Yield what is held out and what is not, until enough nodes were held out."""
     n_held_out = 0
     for k in range(N_FOLDS):
         held_out, rest = (_first_of(chosen, n_nodes, rng) for chosen in (number == k, number != k))
         yield held_out, rest
-        n_held_out += n_costly[held_out].sum()
+        n_held_out += n_labeled[held_out].sum()
         if n_held_out >= ENOUGH:
             return
 

@@ -12,7 +12,7 @@ from .._core.loop import IterativeMethod, drive
 from .._kernels import lazy
 from ._problems._part_sets import per_node, retarget, true_scores, truth_of
 from ._solvers import begin
-from ._solvers._base import Solution
+from ._solvers._base import Solution, numbers
 
 block_rules = lazy("structured.block_rules")
 
@@ -65,11 +65,8 @@ class ConcaveConvex(IterativeMethod):
         self.warm = self.blocks.export_complete() if self.solver.certified else None
         gap = None if self.point.dual is None else self.point.primal - self.point.dual
         self.point = self.point._replace(gap=gap)
-        return {
-            "n_oracle_calls": self.n_oracle_calls, "objective": self.point.primal,
-            "dual_objective": self.point.dual, "dual_gap": gap, "n_changed": n_changed,
-            "n_passes": n_passes,
-        }  # fmt: skip
+        row = {"n_oracle_calls": self.n_oracle_calls, "n_changed": n_changed, "n_passes": n_passes}
+        return numbers(self.point, self.blocks) | row
 
     def _solve(self):
         """A solution of the present convex problem, and the passes that it took."""
@@ -149,7 +146,7 @@ def start_states(model, rows, codes, init, rng):
 
 def _labels_of_neighbors(model, rows, codes):
     """Fraction of each label of each kind among the neighbors of each node."""
-    graph, n_labels = model._graph_of(rows), model.first_.shape[1] - 1
+    graph, n_labels = rows.graph, model.first_.shape[1] - 1
     names = codes if rows.kind is None else rows.kind * n_labels + codes
     found = np.zeros((len(codes), n_labels * len(model.first_)))
     for start, stop, node in zip(graph.start, graph.stop, rows.node_start):

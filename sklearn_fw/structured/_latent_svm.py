@@ -244,7 +244,7 @@ class LatentStructuredSVM(StructuredSVM):
             codes = model._encode(y, rows.node_start)
         allowed = model.allowed(codes, rows.kind)
         states, _ = model.impute(rows, allowed, self.coef_, self.oracle_)
-        return model.in_container(states, rows.node_start, X)
+        return model._arrange(states, rows.node_start, X)
 
     def score(self, X, y, sample_weight=None):
         check_is_fitted(self)

@@ -1,11 +1,15 @@
 """What fitted structured SVMs predict, how good that is, and parameters that they share."""
 
+from dataclasses import KW_ONLY
+
 import numpy as np
 from scipy.optimize import minimize_scalar
 from sklearn.utils.metaestimators import available_if
 
 from .._core import check
 from .._core.blocks import blockwise
+from .._core.callbacks import CallbackSupportMixin
+from .._core.estimator import Estimator
 from .._core.oracle import name_of
 from .._core.packed import length_of
 from .._core.result import Status
@@ -14,7 +18,6 @@ from ..inference import ORACLES
 from ._models._ragged import check_counts
 from ._models._resolve import MODELS
 from ._solvers import SOLVERS
-from ._surrogates import SURROGATES
 
 MAKERS = {"model": MODELS, "oracle": ORACLES, "solver": SOLVERS}
 # Whatever tol says, a gap of a larger share of the objective is not called convergence.
@@ -28,22 +31,34 @@ def offered(name):
     return available_if(lambda estimator: estimator._offers(name))
 
 
-class StructuredPredictor:
+class StructuredPredictor(CallbackSupportMixin, Estimator):
     """Base of structured SVMs.
 
     A subclass has `_check_X`, and a `_view` of what was fit, with the methods of `PairwiseModel`
     that an estimator calls.
     """
 
-    parameters = {
-        "C": check.auto_or(check.strength),
-        "max_iter": check.auto_or(check.at_least(1)),
-        "surrogate": check.options(*SURROGATES),
-        "tol": check.auto_or(check.not_negative),
-    }
+    _: KW_ONLY
+    task_loss: object = "auto"
+    oracle: object = "auto"
+    solver: object = "auto"
+    C: check.auto_or(check.strength) = "auto"
+    tol: check.auto_or(check.not_negative) = "auto"
+    max_iter: check.auto_or(check.at_least(1)) = "auto"
+    time_limit: object = None
+    warm_start: bool = False
+    random_state: object = None
+    verbose: int = 0
 
     def __sklearn_is_fitted__(self):
         return hasattr(self, "coef_")
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        # Never a classifier for scikit-learn: it would stratify by whole sequences.
+        tags.input_tags.two_d_array = tags.target_tags.single_output = False
+        return tags
 
     def _offers(self, method):
         return True

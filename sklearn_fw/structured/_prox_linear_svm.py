@@ -8,8 +8,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._core import check
 from .._core.budget import time_budget
-from .._core.callbacks import CallbackSupportMixin, FitTasks, with_callbacks
-from .._core.estimator import Estimator
+from .._core.callbacks import FitTasks, with_callbacks
 from .._core.loop import drive
 from .._core.packed import length_of
 from ._advice import warn_of_budget, warn_of_oracle
@@ -24,7 +23,7 @@ TOL, MAX_ITER, USUAL_C = 0.05, 30, 0.1  # what "auto" stands for
 LARGEST_LAM = 0.05  # of few samples: beyond it networks are drawn to zero
 
 
-class ProxLinearStructuredSVM(StructuredPredictor, CallbackSupportMixin, Estimator):
+class ProxLinearStructuredSVM(StructuredPredictor):
     """Structured SVM with nonlinear scores, such as a neural network.
 
     With scores ``s(x, y; w)``, ``lam = 1 / (C n)`` and weights s_i (``sample_weight``, one by
@@ -172,17 +171,7 @@ class ProxLinearStructuredSVM(StructuredPredictor, CallbackSupportMixin, Estimat
 
     score_model: object
     _: KW_ONLY
-    task_loss: object = "auto"
-    oracle: object = "auto"
-    solver: object = "auto"
-    C: object = "auto"
     eta: check.auto_or(check.positive) = "auto"
-    tol: float | str = "auto"
-    max_iter: int | str = "auto"
-    time_limit: float | None = None
-    warm_start: bool = False
-    random_state: object = None
-    verbose: int = 0
 
     surrogate = "hinge"  # what its models are made of
     _iterations = "convex models", "solved", "duality gap of the next one"
@@ -300,9 +289,3 @@ class ProxLinearStructuredSVM(StructuredPredictor, CallbackSupportMixin, Estimat
         check_is_fitted(self)
         length_of(X, "X")  # refuses other values than a list
         return X
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.target_tags.required = True
-        tags.input_tags.two_d_array = tags.target_tags.single_output = False
-        return tags

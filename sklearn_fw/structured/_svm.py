@@ -12,8 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from .._core import check
 from .._core.blocks import blockwise, is_collection, refuse_collection
 from .._core.budget import time_budget
-from .._core.callbacks import CallbackSupportMixin, FitTasks, with_callbacks
-from .._core.estimator import Estimator
+from .._core.callbacks import FitTasks, with_callbacks
 from .._core.loop import drive, get_logger
 from .._core.packed import joined
 from .._core.warnings import warn
@@ -28,14 +27,14 @@ from ._path import kind_of_path, structured_path
 from ._predictor import StructuredPredictor, offered
 from ._solvers import GROWING, begin, has_radius, resolve_solver, suitable_solver, with_bounds_of
 from ._suboptimality import suboptimality
-from ._surrogates import check_trains, resolve_surrogate
+from ._surrogates import SURROGATES, check_trains, resolve_surrogate
 
 block_rules = lazy("structured.block_rules")
 
 COPIES = 100.0  # that a weight may stand for; what is larger has another unit
 
 
-class StructuredSVM(StructuredPredictor, CallbackSupportMixin, Estimator):
+class StructuredSVM(StructuredPredictor):
     """Support vector machine for structured outputs, with a certified duality gap.
 
     Minimizes, with ``lam = 1 / (C n)`` and weights s_i (``sample_weight``, one by default)::
@@ -225,21 +224,11 @@ class StructuredSVM(StructuredPredictor, CallbackSupportMixin, Estimator):
 
     model: object = "auto"
     _: KW_ONLY
-    task_loss: object = "auto"
     class_weight: object = None
-    surrogate: object = "hinge"
-    oracle: object = "auto"
-    solver: object = "auto"
-    C: object = "auto"
+    surrogate: check.options(*SURROGATES) = "hinge"
     feature_scale: object = "auto"
     edge_feature_scale: object = "auto"
-    tol: float | str = "auto"
-    max_iter: int | str = "auto"
-    time_limit: float | None = None
     n_jobs: int | None = None
-    warm_start: bool = False
-    random_state: object = None
-    verbose: int = 0
 
     _iterations = "passes", "made", "duality gap"
 
@@ -625,16 +614,14 @@ class StructuredSVM(StructuredPredictor, CallbackSupportMixin, Estimator):
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
-        tags.target_tags.required = tags.input_tags.sparse = True
+        tags.input_tags.sparse = True
         tags.non_deterministic = isinstance(self.n_jobs, Integral) and self.n_jobs != 1
         model = known_of(getattr(self, "model_", self.model))
         multi_label = getattr(model, "_multi_label", None)
         if multi_label is not None:
             tags.estimator_type = "classifier"
             tags.classifier_tags = ClassifierTags(multi_label=multi_label)
+            tags.input_tags.two_d_array = True
             tags.target_tags.single_output = not multi_label
             tags.target_tags.multi_output = multi_label
-        else:
-            # Never a classifier for scikit-learn: it would stratify by whole sequences.
-            tags.input_tags.two_d_array = tags.target_tags.single_output = False
         return tags

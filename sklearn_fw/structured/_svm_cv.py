@@ -82,11 +82,6 @@ class StructuredSVMCV(RegularizationPathCV):
     C_min: object = None
     C_max: object = None
     mode: object = "exact"
-    n_values: int = 30
-    cv: object = None
-    scoring: object = None
-    n_jobs: int | None = None
-    time_limit: float | None = None
     path_options: object = field(default=None, init=False)  # single parameters take its place
 
     def _inner(self):

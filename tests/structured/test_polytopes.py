@@ -123,7 +123,7 @@ def test_projections_satisfy_the_variational_inequality(name, rng):
 def parts_of(p, i, labels):
     """Indicators of the states of nodes, and counts of the pairs of edges of each kind."""
     model, n_states = p.model, p.model.n_states_
-    graph = model._graph(np.array([len(labels)]))
+    graph = model._stack(p.X[i : i + 1]).graph
     tables = np.zeros((model.n_tables_, n_states, n_states))
     for (a, b), kind in zip(graph.edges[: graph.n_edges[0]], graph.table):
         tables[kind, labels[a], labels[b]] += 1.0

@@ -126,7 +126,7 @@ def test_scores_of_float32(model, rng):
 def test_memory_of_dense_rows(rng):
     """What is made of an array: its numbers and columns once, and little more on the way."""
     X = (rng.random((20_000, 64)) < 0.5).astype(np.float32)
-    rows = Rows(X, np.arange(20_001), np.arange(20_001))
+    rows = Rows(X, np.arange(20_001), np.arange(20_001), None)
     tracemalloc.start()
     try:
         found = with_constants(rows, Units())

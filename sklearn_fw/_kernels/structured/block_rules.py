@@ -23,14 +23,9 @@ from ..common.step_rules import AWAY, FW, HYBRID, PAIRWISE  # noqa: F401
 EXACT = HYBRID + 1  # a step rule of its own, see `class_blocks`
 BY_GAP, BY_MAX_GAP = -1, -2  # entries of a visiting order that leave the choice to the kernel
 DONE, NO_GAP, TABLE_FULL = 0, 1, 2  # why `run_visits` returned
-# Places in the array of counts
-(
-    CALLS, HITS, MISSED_LOCAL, MISSED_GLOBAL, STEPS, DROPS, WORSE, EVICTED, VISITS, REASON,
-    EXACT_STEPS,
-) = (
-    0, 1, 2, 3, 4, 7, 8, 9, 10, 11, 12,
-)  # fmt: skip
-N_COUNTS = 13
+# Places in the array of counts; steps of three kinds are counted from STEPS on.
+CALLS, HITS, MISSED_LOCAL, MISSED_GLOBAL, STEPS = range(5)
+DROPS, WORSE, EVICTED, VISITS, REASON, EXACT_STEPS, N_COUNTS = range(7, 14)
 
 
 class Gaps(NamedTuple):

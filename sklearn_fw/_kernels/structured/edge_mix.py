@@ -7,6 +7,7 @@ Edge e has a row of a sparse matrix, with entries (table t, value x):
 where T_t is made symmetric (``mirror[t]`` 1) or antisymmetric (-1) first, or left (0), or gets the
 mean of its entries with a != b in place of these and zeros elsewhere (`POTTS`), and where
 ``turned[e]`` exchanges a and b. Marginals of edges are summed into tables by the adjoint of this.
+Symmetries are orthogonal projections: of tables before they are mixed, of sums at the end.
 """
 
 from typing import NamedTuple
@@ -26,97 +27,69 @@ class EdgeMix(NamedTuple):
     mirror: np.ndarray  # (n_tables,)
 
 
+@inner
+def mirror(mix, n_states, tables):
+    """Give flat tables their symmetry, by a projection, which is its own adjoint."""
+    if mix is None:
+        return
+    size = n_states * n_states
+    for t in range(mix.mirror.size):
+        sign, table = mix.mirror[t], tables[t * size : (t + 1) * size].reshape(n_states, n_states)
+        if sign == POTTS:
+            mean = 0.0
+            for a in range(n_states):
+                for b in range(n_states):
+                    mean += table[a, b] if a != b else 0.0
+            mean /= size - n_states
+            for a in range(n_states):
+                for b in range(n_states):
+                    table[a, b] = mean if a != b else 0.0
+        elif sign != 0.0:
+            for a in range(n_states):
+                for b in range(a + 1):
+                    x, y = table[a, b], table[b, a]
+                    table[a, b], table[b, a] = 0.5 * (x + sign * y), 0.5 * (y + sign * x)
+
+
 @njit
 def mix_tables(mix, first, last, tables, out):
     """Tables of edges first..last, (last - first, n_states, n_states), into ``out``."""
     n_states = tables.shape[1]
-    potts = _differences(mix, tables)
+    own = tables.copy().reshape(-1)
+    mirror(mix, n_states, own)
+    out[: last - first] = 0.0
     for e in range(first, last):
-        differ, target = 0.0, out[e - first]
+        target = out[e - first]
         for q in range(mix.indptr[e], mix.indptr[e + 1]):
-            if mix.mirror[mix.table[q]] == POTTS:
-                differ += mix.value[q] * potts[mix.table[q]]
-        for a in range(n_states):
-            for b in range(n_states):
-                target[a, b] = 0.0 if a == b else differ
-        for q in range(mix.indptr[e], mix.indptr[e + 1]):
-            x, table, mirror = mix.value[q], tables[mix.table[q]], mix.mirror[mix.table[q]]
-            if mirror == POTTS:
-                continue
+            x, k = mix.value[q], mix.table[q] * n_states * n_states
             for a in range(n_states):
                 for b in range(n_states):
-                    value = table[a, b]
-                    if mirror != 0.0:
-                        value = 0.5 * (value + mirror * table[b, a])
                     if mix.turned[e]:
-                        target[b, a] += x * value
+                        target[b, a] += x * own[k]
                     else:
-                        target[a, b] += x * value
-
-
-@inner
-def _differences(mix, tables):
-    """Mean entry with a != b of the tables that have no others."""
-    n_states = tables.shape[1]
-    means = np.zeros(len(tables))
-    for t in range(len(tables)):
-        if mix.mirror[t] == POTTS:
-            for a in range(n_states):
-                for b in range(n_states):
-                    if a != b:
-                        means[t] += tables[t, a, b]
-            means[t] /= n_states * (n_states - 1)
-    return means
+                        target[a, b] += x * own[k]
+                    k += 1
 
 
 @inner
 def add_mixed_pair(mix, e, a, b, factor, n_states, out):
-    """``out += factor`` times what the states (a, b) of edge e add to the flat tables."""
+    """``out += factor`` times what the states (a, b) of edge e add to tables; then `mirror`."""
     if mix.turned[e]:
         a, b = b, a
     for q in range(mix.indptr[e], mix.indptr[e + 1]):
-        _add_entry(mix.mirror[mix.table[q]], mix, q, a, b, factor, n_states, out)
-
-
-@inner
-def _add_entry(mirror, mix, q, a, b, factor, n_states, out):
-    """The same of entry q."""
-    x, t = factor * mix.value[q], mix.table[q]
-    if mirror == 0.0:
-        out[(t * n_states + a) * n_states + b] += x
-    elif mirror == POTTS:
-        if a != b:
-            _add_difference(t, x, n_states, out)
-    else:
-        out[(t * n_states + a) * n_states + b] += 0.5 * x
-        out[(t * n_states + b) * n_states + a] += 0.5 * mirror * x
-
-
-@inner
-def _add_difference(t, x, n_states, out):
-    """``x`` shared by all entries of table t with a != b."""
-    share = x / (n_states * (n_states - 1))
-    for a in range(n_states):
-        for b in range(n_states):
-            if a != b:
-                out[(t * n_states + a) * n_states + b] += share
+        out[(mix.table[q] * n_states + a) * n_states + b] += factor * mix.value[q]
 
 
 @njit
 def add_mixed_marginals(mix, first, marginals, out):
     """Marginals of the edges from ``first`` on, (m, n_states, n_states), into flat tables."""
     n_states = marginals.shape[1]
+    size = n_states * n_states
     for e in range(marginals.shape[0]):
-        own, differ = marginals[e], 0.0
-        for a in range(n_states):
-            for b in range(n_states):
-                differ += own[a, b] if a != b else 0.0
         for q in range(mix.indptr[first + e], mix.indptr[first + e + 1]):
-            mirror = mix.mirror[mix.table[q]]
-            if mirror == POTTS:
-                _add_difference(mix.table[q], mix.value[q] * differ, n_states, out)
-                continue
+            x, start = mix.value[q], mix.table[q] * size
             for a in range(n_states):
                 for b in range(n_states):
-                    i, j = (b, a) if mix.turned[first + e] else (a, b)
-                    _add_entry(mirror, mix, q, i, j, own[a, b], n_states, out)
+                    k = b * n_states + a if mix.turned[first + e] else a * n_states + b
+                    out[start + k] += x * marginals[e, a, b]
+    mirror(mix, n_states, out)

@@ -18,7 +18,7 @@ from .._jit import inlined, inner
 from ..common.vectors import assign, dot
 from ..graphs.tree import enumerate_argmax, tree_argmax, tree_runner_up
 from .block_rules import AWAY, FW, PAIRWISE
-from .edge_mix import add_mixed_pair, mix_tables
+from .edge_mix import add_mixed_pair, mirror, mix_tables
 
 # Score of a state that a node lacks: finite, because its mass of zero is multiplied with it, and
 # so low that no sum of other scores makes up for it.
@@ -181,6 +181,7 @@ def add_pairs(mix, parts, i, labels, factor, out):
             out[(parts.edge_table[e] * n_states + a) * n_states + b] += factor
         else:
             add_mixed_pair(mix, e, a, b, factor, n_states, out)
+    mirror(mix, n_states, out)
 
 
 @inner

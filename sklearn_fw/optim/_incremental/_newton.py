@@ -141,8 +141,8 @@ class NewtonCGRun(SecondOrderRun):
         self.level = DIAGONAL
         if problem.sums is not None or is_dense(problem):
             self.level = OWN if problem.n_columns <= CHEAP else SHARED
-        self.hessian = None  # the last one, as long as its preconditioner serves
-        self.decrement = np.inf
+        # Those of the last step: the Hessian as long as its preconditioner serves.
+        self.hessian, self.decrement = None, np.inf
         coef, intercept = self.engine.point()
         if problem.n_outputs is not None:  # the least ridge of all points with the same losses
             coef = coef - coef.mean(axis=1, keepdims=True)

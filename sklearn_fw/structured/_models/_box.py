@@ -17,8 +17,8 @@ class BoxModel(ScoredModel):
 
     Attributes
     ----------
-    n_features_in_ : int
-        Number of features of a pixel.
+    n_features_in_, size_joint_feature : int
+        Number of features of a pixel, which is that of the weights.
 
     See Also
     --------
@@ -56,13 +56,8 @@ class BoxModel(ScoredModel):
     def initialize(self, X, y):
         for i, x, truth in checked_samples(X, y):
             as_box(truth, f"y[{i}]", x.shape[:2])
-        self.n_features_in_ = x.shape[2]
+        self.n_features_in_ = self.size_joint_feature = x.shape[2]
         return self
-
-    @property
-    def size_joint_feature(self):
-        """Number of weights, one per feature."""
-        return self.n_features_in_
 
     def default_oracle(self):
         return SubwindowSearch()

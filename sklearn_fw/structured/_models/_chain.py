@@ -86,6 +86,8 @@ class ChainModel(PairwiseModel):
     class_weight: object = None
     start_end: bool = True
 
+    _natural = Viterbi()
+
     def initialize(self, X, y):
         self._set_losses()
         matrix, row_start = ragged.stack_rows(X)
@@ -97,9 +99,6 @@ class ChainModel(PairwiseModel):
         self.n_constants_ = 2 * check.flag(self.start_end, "start_end")
         self.n_tables_ = 1
         return self
-
-    def default_oracle(self):
-        return Viterbi()
 
     def _samples(self, svm, X, y, sample_weight, reset=True):
         return ragged.weighted_samples(X, y, sample_weight, drops_empty=True)
@@ -118,7 +117,11 @@ class ChainModel(PairwiseModel):
 
     def _stack(self, X):
         matrix, starts = ragged.stack_rows(X, self.n_features_in_)
-        return Rows(matrix, starts, starts, rows_kernels.ends(starts) if self.start_end else None)
+        n_edges = np.maximum(starts[1:] - starts[:-1] - 1, 0)
+        t = np.arange(np.maximum.reduce(n_edges))
+        graph = Graph.shared(t[:, None] + ENDS, np.zeros(len(t), np.int64), n_edges)
+        constants = rows_kernels.ends(starts) if self.start_end else None
+        return Rows(matrix, starts, starts, graph, constants)
 
     def _has_constant(self, rows):
         return self.start_end
@@ -137,8 +140,3 @@ class ChainModel(PairwiseModel):
     def _decode(self, states, node_start, X=None):
         labels = self.classes_[states]
         return objects([labels[a:b] for a, b in pairwise(node_start)])
-
-    def _graph(self, n_nodes):
-        n_edges = np.maximum(n_nodes - 1, 0)
-        t = np.arange(np.maximum.reduce(n_edges))
-        return Graph.shared(t[:, None] + ENDS, np.zeros(len(t), np.int64), n_edges)

@@ -85,7 +85,7 @@ class EnumeratedModel(ScoredModel):
     def initialize(self, X, y):
         self._set_loss()
         for i, x, truth in checked_samples(X, y, AXES):
-            _number_of(truth, len(x), f"y[{i}]")
+            number_of(truth, len(x), f"y[{i}]")
         self.size_joint_feature = x.shape[1]
         return self
 
@@ -95,12 +95,12 @@ class EnumeratedModel(ScoredModel):
 
     def joint_feature(self, x, y):
         x = checked_features(x, "x", self.size_joint_feature, AXES)
-        return x[_number_of(y, len(x), "y")]
+        return x[number_of(y, len(x), "y")]
 
     def loss(self, y_true, y):
         if _are_costs(y_true):
             costs = _costs(y_true, "y_true")
-            return float(costs[_number_of(y, len(costs), "y")])
+            return float(costs[number_of(y, len(costs), "y")])
         for name, value in (("y_true", y_true), ("y", y)):
             if not isinstance(value, Integral):
                 raise ValueError(f"{name} must be the number of a candidate, got {value!r}")
@@ -116,7 +116,7 @@ class EnumeratedModel(ScoredModel):
         y : int or array of costs
             An output.
         """
-        return int(_costs(y, "y").argmin()) if _are_costs(y) else _number_of(y, np.inf, "y")
+        return int(_costs(y, "y").argmin()) if _are_costs(y) else number_of(y, np.inf, "y")
 
     def default_oracle(self):
         return Largest()
@@ -130,7 +130,7 @@ class EnumeratedModel(ScoredModel):
         if scores.ndim != 1:
             raise ValueError(f"scores must have shape (n_candidates,), got {scores.shape}")
         n, loss = len(scores), self._loss
-        _number_of(y_true, n, "y_true")  # refuses what is none
+        number_of(y_true, n, "y_true")  # refuses what is none
         if _are_costs(y_true):
             return scores + y_true
         if type(self).loss is not EnumeratedModel.loss:  # that of a subclass
@@ -142,7 +142,7 @@ class EnumeratedModel(ScoredModel):
         return augmented
 
 
-def _number_of(y, n_candidates, name):
+def number_of(y, n_candidates, name):
     """The number of the true candidate, given as such or by the costs of all."""
     if _are_costs(y):
         costs = _costs(y, name)

@@ -105,11 +105,8 @@ class GraphModel(LabeledParts):
     array(['on', 'on', 'on'], dtype='<U3')
     """
 
-    task_loss: object = "auto"
     _: KW_ONLY
     edge_symmetry: object = "auto"
-    class_weight: object = None
-    fit_intercept: bool = True
     node_attributes: object = "features"
     edge_attributes: object = "auto"
 

@@ -91,13 +91,10 @@ class GridModel(LabeledParts):
            [0, 0, 0, 0, 0]])
     """
 
-    task_loss: object = "auto"
     _: KW_ONLY
     neighborhood: object = "auto"
     directional: bool = True
     contrast: bool = False
-    class_weight: object = None
-    fit_intercept: bool = True
 
     # ---- what a training set looks like ----------------------------------------------------------
 

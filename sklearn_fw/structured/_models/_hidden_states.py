@@ -76,19 +76,23 @@ class HiddenStates(PairwiseModel):
         base = self.base
         n_labels = getattr(base, "states_", [base.n_states_])  # of each kind of node
         counts = padded(_counts(self.n_states_per_label, n_labels), base.n_states_, 0)
-        self._totals = counts.sum(axis=1)
-        self.n_states_ = int(self._totals.max())
         self.first_ = np.pad(np.cumsum(counts, axis=1), ((0, 0), (1, 0)))
+        self.n_states_ = max(self.states_)
         labels = [np.repeat(np.arange(len(own)), own) for own in counts]
         self.label_ = padded(labels, self.n_states_, 0)
         self.is_plain = bool(np.all(counts <= 1))
         self.n_columns_ = base.n_columns_ // base.n_states_ * self.n_states_
 
+    @property
+    def states_(self):
+        """Number of states of each kind of node."""
+        return self.first_[:, -1].tolist()
+
     def _set_natural(self, rows):
         self._natural = self.base.default_oracle()
         if self.is_plain or isinstance(self._natural, Viterbi):
             return
-        graph, lengths = self._graph_of(rows), np.diff(rows.node_start)
+        graph, lengths = rows.graph, np.diff(rows.node_start)
         graphs = [graph.edges[a:b] for a, b in zip(graph.start, graph.stop)]
         self._set_oracle(*max(zip(lengths.tolist(), graphs), key=difficulty))
 
@@ -122,7 +126,7 @@ class HiddenStates(PairwiseModel):
         inside = copy(self.base)
         inside.n_states_, inside.n_columns_ = self.n_states_, self.n_columns_
         if hasattr(inside, "states_"):
-            inside.states_ = self._totals.tolist()
+            inside.states_ = self.states_
         if hasattr(inside, "_classes"):
             labels = self.state_labels_
             inside._classes = labels if isinstance(labels, list) else [labels]
@@ -137,17 +141,12 @@ class HiddenStates(PairwiseModel):
 
     # ---- states and labels -----------------------------------------------------------------------
 
-    def _n_own(self, rows):
-        if len(set(self._totals.tolist())) == 1:
-            return None
-        return self._totals[rows.kind]
-
     @property
     def state_labels_(self):
         """Label of each state; a list with an array for each kind of node, where there are more."""
-        nothing, several = np.empty(0, np.int32), len(self._totals) > 1
+        nothing, several = np.empty(0, np.int32), len(self.states_) > 1
         truth = self.base._truth_of(nothing, np.zeros(1, np.int64), nothing if several else None)
-        labels = [own[at[:n]] for own, at, n in zip(truth.classes, self.label_, self._totals)]
+        labels = [own[at[:n]] for own, at, n in zip(truth.classes, self.label_, self.states_)]
         return labels if several else labels[0]
 
     def allowed(self, codes, kind):
@@ -155,7 +154,7 @@ class HiddenStates(PairwiseModel):
         row = 0 if kind is None else kind
         missing = codes < 0
         low = np.where(missing, 0, self.first_[row, codes])
-        high = np.where(missing, self._totals[row], self.first_[row, codes + 1])
+        high = np.where(missing, self.first_[row, -1], self.first_[row, codes + 1])
         states = np.arange(self.n_states_)
         return (low[:, None] <= states) & (states < high[:, None])
 
@@ -193,7 +192,7 @@ class HiddenStates(PairwiseModel):
         return costs._replace(table=np.ascontiguousarray(table), row=row)
 
     def _decode(self, states, node_start, X=None):
-        kind = 0 if len(self._totals) == 1 else self._about_nodes(X)[0]
+        kind = 0 if len(self.states_) == 1 else self._about_nodes(X)[0]
         return self.base._decode(self.label_[kind, states].astype(np.int32), node_start, X)
 
     def _losses(self, y_true, y, training=False, X=None):
@@ -208,12 +207,9 @@ class HiddenStates(PairwiseModel):
     def _of_labels(self, states):
         if self.is_plain:
             return states
-        if len(self._totals) > 1:
+        if len(self.states_) > 1:
             raise TypeError("marginals of labels with hidden states need nodes of one kind")
         return np.add.reduceat(states, self.first_[0, :-1], axis=1)
-
-    def in_container(self, states, node_start, X):
-        return self.base._arrange(states, node_start, X)
 
     @available_if(lambda model: hasattr(model.base, "decision_function"))
     def decision_function(self, X, w):
@@ -223,7 +219,7 @@ class HiddenStates(PairwiseModel):
 
 
 OF_BASE = (
-    "_units", "_loss_is_a_sum", "_has_batches", "_stack", "_graph", "_about_nodes", "_kinds_in",
+    "_units", "_loss_is_a_sum", "_has_batches", "_stack", "_about_nodes", "_kinds_in",
     "_node_start_of", "_arrange", "_size_of_edge_features", "n_constants_", "n_tables_",
     "n_features_in_", "classes_", "class_weight_", "task_loss_", "class_weight", "_training_loss",
     "_judging_loss", "_multi_label", "_is_single", "_usual_tol", "_inputs", "_has_constant",

@@ -1,5 +1,6 @@
 """Parts whose states have names: labels found in fit, class weights, constant features."""
 
+from dataclasses import KW_ONLY
 from itertools import pairwise
 
 import numpy as np
@@ -7,9 +8,8 @@ import numpy as np
 from ..._core import check
 from ..._core.packed import objects, starts_of
 from ..._core.scores import integers
-from ...task_losses import Truth
 from . import _ragged as ragged
-from ._parts import PartModel, Sample, kinds_of
+from ._parts import PartModel, Sample, kinds, kinds_of
 
 
 class LabeledParts(PartModel):
@@ -18,6 +18,10 @@ class LabeledParts(PartModel):
     A subclass splits an output into arrays of labels, one for each kind (`_split`), and joins them
     (`_join`). `parts` returns lists, with the constant features of edges.
     """
+
+    _: KW_ONLY
+    class_weight: object = None
+    fit_intercept: bool = True
 
     def _split(self, output, name):
         """Labels, or rows of numbers, of the nodes of an output: an array for each kind of node."""
@@ -54,20 +58,12 @@ class LabeledParts(PartModel):
         if max(map(len, classes)) < 2:
             raise ValueError("needs at least 2 classes; y holds only one class")
         self._classes = classes
-        weights = self._weights_by_kind(labels)
+        known = {label for own in classes for label in own.tolist()}
+        kinds = zip(classes, labels)
+        weights = [ragged.class_weights(self.class_weight, *kind, known) for kind in kinds]
         self.classes_ = classes if len(classes) > 1 else classes[0]
         self.class_weight_ = weights if len(classes) > 1 else weights[0]
         return [len(own) for own in classes]
-
-    def _weights_by_kind(self, labels):
-        given, kinds = self.class_weight, list(zip(self._classes, labels))
-        if len(labels) == 1 or not isinstance(given, dict):
-            return [ragged.class_weights(given, *kind) for kind in kinds]
-        for label in given:
-            if not any(label in own.tolist() for own in self._classes):
-                raise ValueError(f"class_weight names the class {label!r}, which is not in y")
-        of_kinds = [{a: w for a, w in given.items() if a in own.tolist()} for own in self._classes]
-        return [ragged.class_weights(own, *kind) for own, kind in zip(of_kinds, kinds)]
 
     def _split_all(self, y):
         y = check.items(y, "y", "outputs, one for each graph")
@@ -84,18 +80,16 @@ class LabeledParts(PartModel):
         ragged.check_lengths(counts.sum(axis=1), np.diff(node_start))
         kinds = zip(_labels_of(outputs, counts), self._classes)
         states = np.concatenate([ragged.encode_labels(*kind, allow_unseen) for kind in kinds])
-        if self._n_kinds == 1:
-            return states
-        ordered = np.empty_like(states)
-        ordered[np.argsort(kinds_of(counts), kind="stable")] = states
-        return ordered
+        if self._n_kinds > 1:
+            states = states[np.argsort(np.argsort(kinds_of(counts), kind="stable"))]
+        return states
 
     def encode(self, y):
         output = objects([y])
         return self._encode(output, self._node_start_of(output))
 
     def decode(self, states, x):
-        states, kind = integers(states, "states", None), kinds_of(self._counts_of(x))
+        states, kind = integers(states, "states", None), kinds([self._read(x, "X[0]")])
         if states.shape != kind.shape:
             raise ValueError(f"states must have shape {kind.shape}, got {states.shape}")
         if np.any(states < 0) or np.any(states >= np.array(self.states_)[kind]):
@@ -104,13 +98,8 @@ class LabeledParts(PartModel):
 
     def parts(self, x):
         sample = self._read(x, "X[0]")
-        self._check_kinds([sample])
-        for rows, n_features in zip(sample.nodes, self.node_features_):
-            ragged.stack_rows([rows], n_features)
+        self._stack([sample])  # which checks features
         return sample.nodes, sample.edges
-
-    def _counts_of(self, x):
-        return np.array([[rows.shape[0] for rows in self._read(x, "X[0]").nodes]])
 
     def _node_start_of(self, y):
         return starts_of(self._counts_in(self._split_all(y)).sum(axis=1))
@@ -126,8 +115,8 @@ class LabeledParts(PartModel):
             table[k, : len(own)] = own
         return table[kind, states]
 
-    def _truth_of(self, states, node_start, kind=None, weight=None):
-        return Truth(states, node_start, tuple(self._classes), kind, weight=weight)
+    def _labels_of_states(self, kind):
+        return self._classes
 
     # ---- outputs -------------------------------------------------------------------------------
 

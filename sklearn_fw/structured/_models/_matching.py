@@ -39,8 +39,8 @@ class MatchingModel(ScoredModel):
 
     Attributes
     ----------
-    n_features_in_ : int
-        Number of features of a pair.
+    n_features_in_, size_joint_feature : int
+        Number of features of a pair, which is that of the weights.
     task_loss_ : str, array-like or TaskLoss
         The loss of the training, as given.
 
@@ -101,7 +101,7 @@ class MatchingModel(ScoredModel):
             raise ValueError(f"task_loss must be a sum over pairs, got {self.task_loss!r}")
         self.task_loss_ = self.task_loss
         for i, x, truth in checked_samples(X, y, least=0):
-            self.n_features_in_ = x.shape[2]
+            self.n_features_in_ = self.size_joint_feature = x.shape[2]
             shape = self._check_input(x, f"X[{i}]").shape
             links = links_of(truth, f"y[{i}]", shape[:2])
             self._check_truth(links, shape, f"y[{i}]")
@@ -132,11 +132,6 @@ class MatchingModel(ScoredModel):
                 raise ValueError(
                     f"{name} gives {kind} {count.argmin()} no partner: set perfect=False"
                 )
-
-    @property
-    def size_joint_feature(self):
-        """Number of weights, one per feature."""
-        return self.n_features_in_
 
     def default_oracle(self):
         return Assignment(self.perfect)

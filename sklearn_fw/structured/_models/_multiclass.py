@@ -21,7 +21,7 @@ class RowsModel(PairwiseModel):
     """Base of models whose samples are one row of features each."""
 
     _multi_label = False
-    _n_nodes_of_row = 1
+    _n_nodes_of_row, _edges_of_row = 1, np.empty((0, 2), np.int64)
 
     def _set_rows(self, X):
         self.n_constants_ = int(check.flag(self.fit_intercept, "fit_intercept"))
@@ -46,7 +46,9 @@ class RowsModel(PairwiseModel):
             raise ValueError(f"X has {X.shape[1]} features, but {self.n_features_in_} are expected")
         starts = np.arange(X.shape[0] + 1)
         constants = (starts[:-1], np.zeros_like(starts[:-1])) if self.fit_intercept else None
-        return Rows(X, starts, starts * self._n_nodes_of_row, constants)
+        tables = np.arange(len(self._edges_of_row))
+        graph = Graph.shared(self._edges_of_row, tables, np.full(X.shape[0], len(tables)))
+        return Rows(X, starts, starts * self._n_nodes_of_row, graph, constants)
 
 
 def _refuse_sequences(X):
@@ -173,7 +175,3 @@ class MulticlassModel(RowsModel):
 
     def _decode(self, states, node_start, X=None):
         return self.classes_[states]
-
-    def _graph(self, n_nodes):
-        none = np.zeros_like(n_nodes)
-        return Graph.shared(np.empty((0, 2), np.int64), np.empty(0, np.int64), none)

@@ -7,11 +7,11 @@ import scipy.sparse as sp
 from sklearn.utils import check_array
 
 from ..._core import check
-from ..._core.costs import MISSING
+from ..._core.costs import BINARY, MISSING
 from ..._core.scores import check_edges
 from ...optim.domains import SpanningTrees
 from ._multiclass import RowsModel
-from ._part_scores import Graph, oriented
+from ._part_scores import oriented
 from ._ragged import check_counts
 
 
@@ -119,6 +119,10 @@ class MultilabelModel(RowsModel):
     def _n_nodes_of_row(self):
         return len(self.classes_)
 
+    @property
+    def _edges_of_row(self):
+        return self.edges_
+
     def _encode(self, y, node_start, allow_unseen=False):
         y = _check_indicators(y)
         if y.shape[1] != len(self.classes_):
@@ -135,13 +139,8 @@ class MultilabelModel(RowsModel):
     def _arrange(self, marginals, node_start, X):
         return marginals.reshape(-1, len(self.classes_), *marginals.shape[1:])
 
-    def _graph(self, n_nodes):
-        n_edges = len(self.edges_)
-        return Graph.shared(self.edges_, np.arange(n_edges), np.full(len(n_nodes), n_edges))
-
-    @property
-    def _state_labels(self):
-        return np.array([0, 1])
+    def _labels_of_states(self, kind):
+        return (BINARY,)
 
 
 def _check_indicators(y):

@@ -19,6 +19,7 @@ from ..._core import check
 from ..._core.costs import MISSING, costs_of
 from ..._core.oracle import checked
 from ..._core.packed import objects
+from ..._core.scores import expect_scores
 from ..._kernels import lazy
 from ...inference import PairwiseScores, TreeMaxProduct, natural_oracle, resolve_oracle
 from ...task_losses import HammingLoss, Truth
@@ -36,11 +37,11 @@ ALL_LABELINGS = 1_000_000  # what `Enumeration` lists at most
 class PairwiseModel(ScoredModel):
     """Linear scores on the states of nodes and the pairs of states of edges (base class).
 
-    Subclasses check and stack inputs as `Rows` (``_stack(X)``), return the `Graph` of samples of
-    ``n_nodes`` nodes (``_graph(n_nodes)``), the int32 states of outputs (``_encode(y, node_start,
-    allow_unseen)``, -1 for unseen labels) and outputs from states (``_decode(states, node_start,
-    X)``). ``initialize`` calls `_set_losses` and sets ``classes_, n_features_in_, n_states_,
-    n_columns_, n_constants_, n_tables_``. In a fit, features are in ``_units``.
+    Subclasses check and stack inputs as `Rows` (``_stack(X)``), return the int32 states of outputs
+    (``_encode(y, node_start, allow_unseen)``, -1 for unseen labels) and outputs from states
+    (``_decode(states, node_start, X)``). ``initialize`` calls `_set_losses` and sets ``classes_,
+    n_features_in_, n_states_, n_columns_, n_constants_, n_tables_``. In a fit, features are in
+    ``_units``.
     """
 
     _units = Units()
@@ -53,10 +54,6 @@ class PairwiseModel(ScoredModel):
     def _stacked(self, X, y):
         """Samples in a form that other methods need not check again."""
         return X, y
-
-    @property
-    def _state_labels(self):
-        return self.classes_
 
     # ---- losses --------------------------------------------------------------------------------
 
@@ -81,9 +78,14 @@ class PairwiseModel(ScoredModel):
     def _kinds_in(self, y):
         """Kind of every node of some outputs; None where there is one, or outputs do not say it."""
 
+    def _labels_of_states(self, kind):
+        """Labels of the states of each kind of node."""
+        return (self.classes_,)
+
     def _truth_of(self, states, node_start, kind=None, weight=None):
         """What losses see of true outputs."""
-        return Truth(states, node_start, (self._state_labels,), weight=weight)
+        classes = tuple(self._labels_of_states(kind))
+        return Truth(states, node_start, classes, kind, weight=weight)
 
     def _costs(self, states, node_start, kind=None, weight=None):
         """`NodeCosts` of the training: class weights count there, not when outputs are judged."""
@@ -225,7 +227,7 @@ class PairwiseModel(ScoredModel):
         local, attribute_start, attributes = rows_kernels.number_locally(
             rows.row_start, indptr, writable(matrix.indices), self._n_attributes
         )
-        graph = self._graph_of(rows)
+        graph = rows.graph
         parts = parts_kernels.Parts(
             row_start=rows.row_start,
             indptr=indptr,
@@ -299,14 +301,12 @@ class PairwiseModel(ScoredModel):
         if n_own is not None:
             scores = np.where(np.arange(self.n_states_) < n_own[:, None], scores, -np.inf)
         scores = np.ascontiguousarray(scores)
-        return PartScores(scores, tables, self._graph_of(rows), rows.node_start)
-
-    def _graph_of(self, rows):
-        starts = rows.node_start
-        return self._graph(starts[1:] - starts[:-1]) if rows.graph is None else rows.graph
+        return PartScores(scores, tables, rows.graph, rows.node_start)
 
     def _n_own(self, rows):
         """Number of states of every node; None where all have as many."""
+        counts = getattr(self, "states_", ())  # of each kind of node
+        return np.array(counts)[rows.kind] if len(set(counts)) > 1 else None
 
     def _predict(self, X, w, oracle):
         parts = self._part_scores(X, w)
@@ -411,8 +411,7 @@ class PairwiseModel(ScoredModel):
         return parts.graph.scores(0, parts.nodes, parts.tables)
 
     def augment(self, scores, y_true):
-        if not isinstance(scores, PairwiseScores):
-            raise TypeError(f"scores must be PairwiseScores, got {type(scores).__name__}")
+        expect_scores(scores)
         if scores.check().n_states != self.n_states_:
             raise ValueError(f"scores must have {self.n_states_} states, got {scores.n_states}")
         node_start = np.array([0, scores.n_nodes])
@@ -432,7 +431,7 @@ class PairwiseModel(ScoredModel):
         chosen = np.zeros((len(states), self.n_states_))
         chosen[np.arange(len(states)), states] = 1.0
         nodes = matrix.T @ chosen.reshape(matrix.shape[0], self.n_columns_)
-        tables = self._graph_of(rows).counted(0, states, self.n_tables_, self.n_states_)
+        tables = rows.graph.counted(0, states, self.n_tables_, self.n_states_)
         return np.concatenate([nodes.ravel(), tables.ravel()])
 
     def loss(self, y_true, y):

@@ -4,10 +4,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..._core.oracle import name_of
 from ..._core.scores import is_forest
 from ..._kernels import lazy
 from ...inference import PairwiseScores, TreeMaxProduct, Viterbi
+from .._problems._checked_model import require
 
 edge_mix = lazy("structured.edge_mix")
 sum_product = lazy("graphs.sum_product")
@@ -149,11 +149,8 @@ def augmented_argmax(oracle, scores, truth, zero_one_cost):
     upper_bound += zero_one_cost
     if zero_one_cost == 0.0 or np.any(labels != truth):
         return labels, upper_bound
-    if not callable(getattr(oracle, "top_k", None)):
-        raise TypeError(
-            f"the zero-one loss needs an oracle with the method top_k, which "
-            f"{name_of(oracle)} lacks: use task_loss='hamming' or another oracle"
-        )
+    remedy = "use task_loss='hamming' or another oracle"
+    require(oracle, "top_k", "the zero-one loss needs", remedy)
     values, best = oracle.top_k(scores, 2)
     second = values[1] + zero_one_cost if len(values) > 1 else -np.inf
     if is_exact:

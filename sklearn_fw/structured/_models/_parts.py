@@ -12,7 +12,6 @@ from ..._core.costs import MISSING
 from ..._core.packed import length_of, objects, starts_of
 from ..._core.scores import as_array, check_edges, is_forest
 from ..._kernels import lazy
-from ...task_losses import Truth
 from ._pairwise import PairwiseModel
 from ._part_scores import Graph, oriented
 from ._ragged import check_counts, listed, stack_rows
@@ -52,7 +51,7 @@ class Sample(NamedTuple):
 
 def kinds_of(counts):
     """Kind of every node, from the number of nodes of each kind in each sample."""
-    counts = np.asarray(counts)
+    counts = np.asarray(counts, np.int64)
     return np.repeat(np.tile(np.arange(counts.shape[1]), len(counts)), counts.ravel())
 
 
@@ -300,22 +299,14 @@ class PartModel(PairwiseModel):
         squares = sum(size_of_rows(z) ** 2 * z.shape[0] for z in found)
         return np.sqrt(squares / n_edges) if n_edges else np.nan
 
-    @property
-    def _state_labels(self):
-        return np.arange(self.n_states_)
+    def _labels_of_states(self, kind):
+        return map(np.arange, [self.n_states_] if kind is None else self.states_)
 
     def _about_nodes(self, X):
         if X is None:
             return None, None
         samples = self._read_all(X)
         return None if len(self.states_) == 1 else kinds(samples), weights(samples)
-
-    def _truth_of(self, states, node_start, kind=None, weight=None):
-        classes = [self._state_labels] if kind is None else map(np.arange, self.states_)
-        return Truth(states, node_start, tuple(classes), kind, weight=weight)
-
-    def _n_own(self, rows):
-        return np.array(self.states_)[rows.kind] if len(set(self.states_)) > 1 else None
 
     def unpack(self, w):
         rows, tables = self._views(w)
@@ -378,52 +369,48 @@ class PartModel(PairwiseModel):
         kinds_of_nodes = zip(zip(*(sample.nodes for sample in samples)), self.node_features_)
         stacked = [stack_rows(list(rows), n_features)[0] for rows, n_features in kinds_of_nodes]
         node_start = starts_of([sample.n_nodes for sample in samples])
-        graph = self._graph_of_samples(samples, np.diff(node_start))
+        graph = self._graph_of_samples(samples)
         weight = weights(samples)
         kind, matrix = kinds(samples), stacked[0]
         constants = (np.arange(len(kind)), kind) if self.n_constants_ else None
         if len(stacked) == 1:
             kind = None
         else:  # rows of one kind after those of another, put into the order of samples
-            place = np.empty(len(kind), np.int64)
-            place[np.argsort(kind, kind="stable")] = np.arange(len(kind))
+            place = np.argsort(np.argsort(kind, kind="stable"))
             matrix = sp.csr_array(sp.block_diag(stacked, format="csr")[place])
-        return Rows(matrix, node_start, node_start, constants, graph, kind, weight)
+        return Rows(matrix, node_start, node_start, graph, constants, kind, weight)
 
-    def _graph_of_samples(self, samples, lengths):
+    def _graph_of_samples(self, samples):
         """Edges of all samples; those of forests in the order of message passing."""
-        offsets = starts_of(self._tables_of_kinds)
-        edges, table, turned, weights = [], [], [], []
-        for sample, n_nodes in zip(samples, lengths):
-            pairs = [own for own, _ in sample.edges]
-            kind = np.repeat(np.arange(len(pairs)), np.array([len(own) for own in pairs], np.int64))
-            own, source, flipped = oriented(all_pairs(pairs), n_nodes)
-            edges.append(own)
-            table.append(offsets[kind[source]])
-            turned.append(flipped)
+        found = [oriented(all_pairs(own for own, _ in x.edges), x.n_nodes) for x in samples]
+        starts = starts_of([len(own) for own, _, _ in found])
+        edges, source, turned = map(np.concatenate, zip(*found))
+        source += np.repeat(starts[:-1], np.diff(starts))
+        kind = kinds_of([[len(own) for own, _ in x.edges] for x in samples])[source]
+        table, mix = starts_of(self._tables_of_kinds)[kind], None
+        if any(self.edge_features_) or np.any(turned) or np.any(self._mirrors):
             if any(self.edge_features_):
-                weights.append(self._edge_weights(sample)[source])
-        starts = starts_of([len(own) for own in edges])
-        table, turned = np.concatenate(table).astype(np.int64), np.concatenate(turned)
-        mix = None
-        if weights or np.any(turned) or np.any(self._mirrors):
-            if weights:
-                rows = sp.vstack(weights, format="csr")
+                rows = self._edge_weights(samples)[source]
             else:  # a one for the table of each edge
-                units = np.ones(len(table)), table, np.arange(len(table) + 1)
-                rows = sp.csr_array(units, shape=(len(table), self.n_tables_))
+                ones = np.ones(len(table)), table, np.arange(len(table) + 1)
+                rows = sp.csr_array(ones, shape=(len(table), self.n_tables_))
             rows.data /= self._table_scales[rows.indices]
             indptr, indices = rows.indptr.astype(np.int64), rows.indices.astype(np.int64)
             mix = edge_mix.EdgeMix(indptr, indices, rows.data, turned, self._mirrors)
-        return Graph(np.concatenate(edges), table, starts[:-1], starts[1:], mix)
+        return Graph(edges, table, starts[:-1], starts[1:], mix)
 
-    def _edge_weights(self, sample):
-        """(n_edges, n_tables) CSR of a sample."""
-        blocks = []
-        for (pairs, z), width in zip(sample.edges, self._tables_of_kinds):
-            has_features = z is not None and len(pairs)
-            blocks.append(z if has_features else np.ones((len(pairs), width)))
-        return sp.csr_array(sp.block_diag(blocks, format="csr"), dtype=np.float64)
+    def _edge_weights(self, samples):
+        """(n_edges, n_tables) CSR: features of all edges, or ones for kinds without."""
+        widths, data, columns, counts = self._tables_of_kinds, [], [], []
+        for sample in samples:
+            for (pairs, z), first, width in zip(sample.edges, starts_of(widths), widths):
+                data.append(np.ones(len(pairs)) if z is None else z.ravel())
+                columns.append(np.tile(np.arange(first, first + width), len(pairs)))
+                counts.append(np.full(len(pairs), width))
+        data, columns, counts = map(np.concatenate, (data, columns, counts))
+        rows = sp.csr_array((data, columns, starts_of(counts)), (len(counts), self.n_tables_))
+        rows.eliminate_zeros()
+        return rows
 
     # ---- outputs -------------------------------------------------------------------------------
 

@@ -238,8 +238,11 @@ def encode_labels(flat, classes, allow_unseen=False):
     return states
 
 
-def class_weights(class_weight, classes, flat):
-    """Weight of each class: None, a dict or "balanced" as in scikit-learn (by the labels given)."""
+def class_weights(class_weight, classes, flat, known=None):
+    """Weight of each class: None, a dict or "balanced" as in scikit-learn (by the labels given).
+
+    A dict may have other labels that are ``known``.
+    """
     if class_weight is None:
         return np.ones(len(classes))
     if check.is_named(class_weight, "balanced"):
@@ -250,9 +253,10 @@ def class_weights(class_weight, classes, flat):
     weights = np.ones(len(classes))
     number = {label: k for k, label in enumerate(classes.tolist())}
     for label, weight in class_weight.items():
-        if label not in number:
+        if label in number:
+            weights[number[label]] = check.not_negative(weight, f"class_weight[{label!r}]")
+        elif label not in (known or number):
             raise ValueError(f"class_weight names the class {label!r}, which is not in y")
-        weights[number[label]] = check.not_negative(weight, f"class_weight[{label!r}]")
     return weights
 
 

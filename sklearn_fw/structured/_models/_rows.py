@@ -21,8 +21,8 @@ class Rows(NamedTuple):
     matrix: object  # (n_rows, n_features) float array or CSR
     row_start: np.ndarray  # (n + 1,)
     node_start: np.ndarray  # (n + 1,)
+    graph: object  # `Graph` of all samples
     constants: object = None  # rows, and the number of the extra attribute that is one in each
-    graph: object = None  # `Graph`, where samples have graphs of their own
     kind: object = None  # (n_nodes,) kind of a node, where there are several
     weight: object = None  # (n_nodes,) how much a mistake there counts, where inputs say it
 

@@ -86,7 +86,7 @@ class CheckedModel:
         return sample
 
     def features(self, i, x, y):
-        phi, name = self._call("joint_feature", i, x, y), f"joint_feature of sample {i}"
+        phi, name = call(self.model, "joint_feature", i, x, y), f"joint_feature of sample {i}"
         if sp.issparse(phi):
             phi = check.sparse(phi, name).tocsr()
             data = check.numbers(phi.data, name)
@@ -107,7 +107,7 @@ class CheckedModel:
         return SparseVector(indices, data)
 
     def loss(self, i, y_true, y):
-        loss = self._call("loss", i, y_true, y)
+        loss = call(self.model, "loss", i, y_true, y)
         if isinstance(loss, np.ndarray) and loss.size == 1:
             loss = loss.item()
         if not isinstance(loss, Real) or not 0.0 <= loss < np.inf:
@@ -127,14 +127,14 @@ class CheckedModel:
         if self.oracle is not None:
             return ask_for_output(self.oracle, self._scores(i, x, w, y_true))
         if y_true is None:
-            return self._call("inference", i, x, w), 0.0
-        return self._call("loss_augmented_inference", i, x, y_true, w), 0.0
+            return call(self.model, "inference", i, x, w), 0.0
+        return call(self.model, "loss_augmented_inference", i, x, y_true, w), 0.0
 
     def _scores(self, i, x, w, y_true):
-        scores = self._call("scores", i, x, w)
+        scores = call(self.model, "scores", i, x, w)
         if y_true is None:
             return scores
-        augmented = self._call("augment", i, scores, y_true)
+        augmented = call(self.model, "augment", i, scores, y_true)
         old, new = (getattr(given, "shape", None) for given in (scores, augmented))
         if old != new:
             raise ValueError(f"{self._name('augment')} must keep the shape {old}, got {new}")
@@ -180,26 +180,31 @@ class CheckedModel:
         psi = difference(sample.phi, self.features(sample.i, sample.x, y))
         return Output(psi, self.loss(sample.i, sample.y, y), self.key(y) if keyed else None, slack)
 
-    def _call(self, method, i, *args):
-        """What a method of the model answers; its errors go on as they are, with a note."""
-        try:
-            return getattr(self.model, method)(*args)
-        except Exception as error:
-            error.add_note(f"raised by {self._name(method)} for sample {i}")
-            raise
-
     def _name(self, what):
         return f"{what} of {type(self.model).__name__}"
+
+
+def call(model, method, i, *args):
+    """What a method of a model answers; its errors go on as they are, with a note."""
+    try:
+        return getattr(model, method)(*args)
+    except Exception as error:
+        error.add_note(f"raised by {method} of {type(model).__name__} for sample {i}")
+        raise
+
+
+def require(oracle, method, purpose, remedy):
+    """Refuse an oracle without a method; ``purpose`` ends with "need" or "needs"."""
+    if not callable(getattr(oracle, method, None)):
+        raise TypeError(
+            f"{purpose} an oracle with the method {method}, which {name_of(oracle)} lacks: {remedy}"
+        )
 
 
 def ask_for_outputs(oracle, scores, k):
     """The k best outputs and their scores, from the ``top_k`` of an oracle."""
     name = f"top_k of the oracle {name_of(oracle)}"
-    if not callable(getattr(oracle, "top_k", None)):
-        raise TypeError(
-            f"the best {k} outputs need an oracle with the method top_k, which "
-            f"{name_of(oracle)} lacks: take another oracle, or smoother=None"
-        )
+    require(oracle, "top_k", f"the best {k} outputs need", "take another oracle, or smoother=None")
     values, outputs = check.unpacked(oracle.top_k(scores, k), "values, outputs", name)
     values = check.array(values, f"values that {name} returned")
     if not len(values) == len(outputs) <= k or np.any(np.diff(values) > 0.0):

@@ -225,16 +225,12 @@ class BlackBoxProblem(ListedProblem):
     def __init__(self, model, X, y, weight, n_jobs=None, oracle=None):
         self._model, self.oracle = CheckedModel(model, oracle), oracle
         self.workers = Workers(n_jobs, model if oracle is None else oracle)
-        inputs, outputs = list(X), list(y)
-        if not inputs or not len(inputs) == len(outputs) == len(weight):
-            got = len(inputs), len(outputs), len(weight)
-            raise ValueError(f"X, y and weight must have the same length, at least 1, got {got}")
-        pairs = enumerate(zip(inputs, outputs))
+        pairs = enumerate(zip(X, y, strict=True))
         self._samples = [self._model.sample(i, *pair) for i, pair in pairs]
         self._shipment = Shipment(self._model, self._samples)
         n_weights = self._model.n_weights
         # Maximizes the loss; these oracle calls are counted nowhere.
-        worst = self._ask(range(len(inputs)), np.zeros(n_weights), False)
+        worst = self._ask(range(len(weight)), np.zeros(n_weights), False)
         super().__init__(weight, n_weights, float(weight @ [answer.loss for answer in worst]))
         self.unit_loss = max(answer.loss for answer in worst)
         self.exact = oracle is None or bool(getattr(oracle, "exact", False))

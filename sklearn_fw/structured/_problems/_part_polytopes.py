@@ -1,7 +1,8 @@
 """Convex hulls of the labelings of parts, see `_polytopes`."""
 
-from functools import cache, cached_property
+from functools import cache, cached_property, partial
 from itertools import pairwise
+from types import SimpleNamespace
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
@@ -17,7 +18,7 @@ from ...optim._frank_wolfe._corrective import HullProjection
 from ...optim.domains import SparseAtom
 from ...projections import project_simplex
 from ._listed import BlackBoxProblem
-from ._part_sets import edges_of_samples, rows_of
+from ._part_sets import check_sum, edges_of_samples, rows_of
 from ._polytopes import ModelPolytopes, Point
 
 cut_projection = lazy("structured.cut_projection")
@@ -31,10 +32,7 @@ def polytopes_of(blocks):
     if isinstance(blocks, BlackBoxProblem):
         model, samples = blocks._model.model, blocks._samples
         return ModelPolytopes(model, samples, blocks.weight, blocks.n_weights)
-    if blocks._parts.zero_one_cost > 0.0:
-        raise NotImplementedError(
-            "solver 'extragradient' needs a task_loss that is a sum over nodes, such as 'hamming'"
-        )
+    check_sum(blocks._parts, "solver 'extragradient' needs", NotImplementedError)
     forest = blocks._graph.is_forest(np.diff(blocks._parts.node_start))
     if (blocks._parts.mix is not None or not forest) and only_attract(blocks):
         return CutPolytopes(blocks)
@@ -78,7 +76,8 @@ class PartPolytopes:
 
     @cached_property
     def _hulls(self):
-        return [HullProjection(_Vertices(self, i)) for i in range(len(self.weight))]
+        polytopes = (SimpleNamespace(lmo=partial(self._lmo, i)) for i in range(len(self.weight)))
+        return list(map(HullProjection, polytopes))
 
     def resolve(self, geometry):
         """The given geometry; "auto" is "entropy" for forests, else "euclidean"."""
@@ -203,10 +202,10 @@ class PartPolytopes:
                 z_tables[i] = best[length * n_states :]
         return z
 
-    def best_vertex(self, i, s):
-        """z(y) of the labeling of sample i with the largest ``<s, z(y)>``, as an atom."""
+    def _lmo(self, i, gradient):
+        """z(y) of the labeling of sample i with the smallest ``<gradient, z(y)>``, as an atom."""
         blocks, n_states, length = self._blocks, self._parts.cost.shape[1], self._lengths[i]
-        cut = length * n_states
+        cut, s = length * n_states, -gradient
         tables = s[cut:].reshape(-1, n_states, n_states)
         scores = self._graph.scores(i, s[:cut].reshape(length, n_states), tables)
         labels, _, bound = blocks.oracle.argmax(scores)
@@ -215,16 +214,6 @@ class PartPolytopes:
         atom = SparseAtom(s.size, places, z[places])
         atom.bound = -bound
         return atom
-
-
-class _Vertices:
-    """The polytope of one sample as a domain."""
-
-    def __init__(self, polytopes, i):
-        self.polytopes, self.i = polytopes, i
-
-    def lmo(self, gradient):
-        return self.polytopes.best_vertex(self.i, -gradient)
 
 
 def only_attract(blocks):

@@ -20,6 +20,12 @@ SECONDS_OF_TERM = 3e-9  # of the score of one labeling, where all are tried
 SHARE_OF_ARGMAX, ASKED = 1 / 3, 20
 
 
+def check_sum(parts, purpose, kind=ValueError):
+    """Refuse a cost of whole outputs."""
+    if parts.zero_one_cost > 0.0:
+        raise kind(f"{purpose} a task_loss that is a sum over nodes, such as 'hamming'")
+
+
 def mean_square(parts):
     """Mean over samples of the squared norm of the features of the nodes that have a label."""
     totals = np.zeros(len(parts.data) + 1)

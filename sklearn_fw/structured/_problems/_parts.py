@@ -3,7 +3,7 @@
 import numpy as np
 from sklearn.utils.parallel import delayed
 
-from ..._core.oracle import function_of, name_of
+from ..._core.oracle import function_of
 from ..._core.packed import starts_of
 from ..._core.threads import chunks, n_threads, parallel
 from ..._kernels import lazy
@@ -14,7 +14,8 @@ from ..._kernels.structured.block_rules import CALLS, EXACT_STEPS, VISITS, WORSE
 from ...inference import FEW_LABELINGS, Enumeration, PairwiseScores, quick_oracle
 from .._models._part_scores import COMPILED, Graph, augmented_argmax
 from ._base import Answer, Direction, Mixture, Problem, SmoothedSweep, Sweep, means_of
-from ._part_sets import UsedWeights, mean_square, n_costly, seconds_of_pass
+from ._checked_model import require
+from ._part_sets import UsedWeights, check_sum, mean_square, n_costly, seconds_of_pass
 from ._workers import Workers
 
 kept_vertices = lazy("structured.kept_vertices")
@@ -171,9 +172,6 @@ class PartProblem(Problem):
             self.oracle, self._graph, self._parts, self._n_states, self.surrogate.smooth
         )
 
-    def first_labels(self):
-        return self._parts.truth[self._parts.node_start[:-1]]
-
     # ---- one block -------------------------------------------------------------------------------
 
     def answer(self, i, w, loss_weight=1.0):
@@ -182,9 +180,8 @@ class PartProblem(Problem):
         if not self.is_compiled:
             parts = self._with_loss(loss_weight)
             scores, true_value, _ = self._question(parts, view, i, loss_weight)
-            asked = [(scores, parts.truth[here])]
-            found = _ask_many(self.oracle, asked, parts.zero_one_cost, self.relaxed)[0]
-            return self._answer_of(parts, i, scores, true_value, *found)
+            asked = self.oracle, [(scores, parts.truth[here])], parts.zero_one_cost, self.relaxed
+            return self._answer_of(parts, i, scores, true_value, *_ask_many(*asked)[0])
         hinge, current, labels = self._answers
         kernels.sweep(
             self._parts, self.marginals, view, loss_weight, i, i + 1, self._scratch.oracle,
@@ -322,11 +319,8 @@ class PartProblem(Problem):
         return Answer(labels, self._loss_of(i, labels), value, slack)
 
     def top_answers(self, i, w, k):
-        if not callable(getattr(self.oracle, "top_k", None)):
-            raise TypeError(
-                f"the best {k} outputs need an oracle with the method top_k or max_marginals, "
-                f"which {name_of(self.oracle)} lacks: take another oracle, or smoother=None"
-            )
+        remedy = "take another oracle, or smoother=None"
+        require(self.oracle, "top_k", f"the best {k} outputs need", remedy)
         self.counts[CALLS] += 1
         parts, truth = self._parts, self._parts.truth[self._nodes_of(i)]
         scores, true_value, _ = self._question(parts, self._view(w), i, 1.0)
@@ -438,15 +432,9 @@ class PartProblem(Problem):
         return point, float(np.sum(costs * nodes))
 
     def _check_sums(self, loss_weight):
-        if not callable(getattr(self.oracle, "marginals", None)):
-            raise TypeError(
-                f"smoothed answers need an oracle with the method marginals, which "
-                f"{name_of(self.oracle)} lacks: take 'elimination', or surrogate='hinge'"
-            )
-        if loss_weight * self._parts.zero_one_cost > 0.0:
-            raise ValueError(
-                "smoothed answers need a task_loss that is a sum over nodes, such as 'hamming'"
-            )
+        remedy = "take 'elimination', or surrogate='hinge'"
+        require(self.oracle, "marginals", "smoothed answers need", remedy)
+        check_sum(self._with_loss(loss_weight), "smoothed answers need")
 
     def smoothed_sweep(self, w, temperature, loss_weight=1.0, mean=False):
         if not self.sums_are_compiled:

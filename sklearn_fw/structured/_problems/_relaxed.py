@@ -4,6 +4,7 @@ import numpy as np
 
 from ..._kernels.structured.parts import Marginals
 from ._base import Answer
+from ._part_sets import check_sum
 from ._parts import PartProblem
 
 
@@ -18,10 +19,7 @@ class RelaxedProblem(PartProblem):
     relaxed = True
 
     def __init__(self, parts, oracle, n_jobs=None):
-        if parts.zero_one_cost > 0.0:
-            raise ValueError(
-                "relaxed answers need a task_loss that is a sum over nodes, such as 'hamming'"
-            )
+        check_sum(parts, "relaxed answers need")
         super().__init__(parts, oracle, n_jobs)
 
     def _reset(self, capacity):

@@ -10,9 +10,9 @@ from ..._core.packed import length_of, objects, starts_of
 from ...inference import PairwiseScores, TreeMaxProduct, Viterbi, natural_oracle, resolve_oracle
 from ...task_losses import HammingLoss, Truth
 from .._models._base import loss_of_nodes
-from .._models._enumerated import EnumeratedModel, Largest
+from .._models._enumerated import EnumeratedModel, Largest, number_of
 from .._models._ragged import collect, encode_labels, find_classes, stack_labels
-from .._problems._checked_model import ask_for_output, ask_for_outputs
+from .._problems._checked_model import ask_for_output, ask_for_outputs, require
 from ._scores import chain_edges
 
 NODE_LOSSES = ("auto", "hamming", "hamming_sum")
@@ -50,6 +50,10 @@ class Outputs:
 
     def _can(self, ability, oracle):
         return callable(getattr(oracle, ability, None))
+
+    def marginals(self, flat, layout, temperature):
+        mean = self.mean(flat, layout, temperature)[0] if layout.n_nodes else flat
+        return layout.split(mean)[0]
 
     def _predict(self, X, w, oracle):
         outputs, best = [], np.empty(length_of(X, "X"))
@@ -132,21 +136,14 @@ class Candidates(Outputs):
     def _can(self, ability, oracle):
         return ability == "marginals" or super()._can(ability, oracle)
 
-    def marginals(self, flat, layout, temperature):
-        return self.mean(flat, layout, temperature)[0]
-
     def k_best(self, flat, layout, k):
         numbers, values = ask_for_outputs(self.oracle, flat.copy(), k)
         return np.asarray(numbers), values
 
     def states_of(self, y, layouts):
         """The number of the true candidate of each sample, in an array of its own."""
-        numbers = [self._model.output_key(truth) for truth in y]
-        for i, (number, layout) in enumerate(zip(numbers, layouts, strict=True)):
-            n = layout.n_nodes
-            if number >= n:
-                raise ValueError(f"y[{i}] must name one of {n} candidates, got {number}")
-        return [np.array([number]) for number in numbers]
+        pairs = enumerate(zip(y, layouts, strict=True))
+        return [np.array([number_of(own, x.n_nodes, f"y[{i}]")]) for i, (own, x) in pairs]
 
     collect = staticmethod(collect)
 
@@ -222,21 +219,12 @@ class Labelings(Outputs):
 
     def mean(self, flat, layout, temperature):
         """Mean vector of outputs in proportion to exp(score / temperature), and log of the sum."""
-        if not callable(getattr(self.oracle, "marginals", None)):
-            name = name_of(self.oracle)
-            raise TypeError(
-                f"smoothed answers need an oracle with marginals, which {name} lacks: use 'tree'"
-            )
+        require(self.oracle, "marginals", "smoothed answers need", "use 'tree'")
         node, edge, log_sum = self.oracle.marginals(self._scores(flat / temperature, layout))
         if len(layout.shapes) == 1:
             return node.ravel(), log_sum
         edge = edge.sum(axis=0) if len(layout.shapes[1]) == 2 else edge
         return np.concatenate([node.ravel(), edge.ravel()]), log_sum
-
-    def marginals(self, flat, layout, temperature):
-        if not layout.n_nodes:
-            return np.empty(layout.shapes[0])
-        return self.oracle.marginals(self._scores(flat / temperature, layout))[0]
 
     def k_best(self, flat, layout, k):
         if not layout.n_nodes:

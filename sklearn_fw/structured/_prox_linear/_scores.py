@@ -11,7 +11,7 @@ from ..._core import check
 from ..._core.parameters import Parameterized
 from ..._core.scores import check_edges
 from ..._core.torch import import_torch, is_torch_module
-from .._problems._checked_model import read_only
+from .._problems._checked_model import call, read_only
 
 NEEDED = ("init", "value", "jvp", "vjp")
 STEP = 1e-5  # of central differences, relative to the weights
@@ -167,7 +167,7 @@ class CheckedScores:
     def value(self, i, x, w):
         """Flat scores of sample i, and their `Layout`."""
         name = f"value of {self.name} for sample {i}"
-        arrays = _as_tuple(self._call("value", i, x, read_only(w)))
+        arrays = _as_tuple(call(self.model, "value", i, x, read_only(w)))
         if not 1 <= len(arrays) <= 3:
             raise ValueError(
                 f"{name} must be an array, (unary, pairwise) or (unary, pairwise, edges), got a "
@@ -180,7 +180,7 @@ class CheckedScores:
     def jvp(self, i, x, w, d, layout):
         """Flat derivative along d."""
         name = f"jvp of {self.name} for sample {i}"
-        arrays = _as_tuple(self._call("jvp", i, x, read_only(w), read_only(d)))
+        arrays = _as_tuple(call(self.model, "jvp", i, x, read_only(w), read_only(d)))
         arrays = [check.array(array, name) for array in arrays[: len(layout.shapes)]]
         shapes = tuple(array.shape for array in arrays)
         if shapes != layout.shapes:
@@ -190,7 +190,7 @@ class CheckedScores:
     def vjp(self, i, x, w, flat, layout):
         """Gradient of the scores times ``flat``."""
         name = f"vjp of {self.name} for sample {i}"
-        answer = self._call("vjp", i, x, read_only(w), _as_given(layout.split(flat)))
+        answer = call(self.model, "vjp", i, x, read_only(w), _as_given(layout.split(flat)))
         return check.shaped(answer, name, len(w))
 
     # ---- many samples at once --------------------------------------------------------------------
@@ -264,13 +264,6 @@ class CheckedScores:
             f"is {change:.6g}, that of the differences {difference:.6g}, that of their distance "
             f"{miss:.6g}; a model that draws random numbers has no derivative either"
         )
-
-    def _call(self, method, i, *args):
-        try:
-            return getattr(self.model, method)(*args)
-        except Exception as error:
-            error.add_note(f"raised by {method} of {self.name} for sample {i}, X[{i}]")
-            raise
 
 
 def _layout(arrays, edges, name):

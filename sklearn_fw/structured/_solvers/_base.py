@@ -1,6 +1,7 @@
 """What every solver of the structured SVM has in common."""
 
 from abc import abstractmethod
+from dataclasses import KW_ONLY
 from numbers import Real
 from typing import NamedTuple
 
@@ -132,14 +133,6 @@ class Solver(Parameterized):
     trains = ("hinge",)
     _needs_features = False  # which scores that are linearized do not have
 
-    def _reset(self, blocks, lam, warm=None, **options):
-        """Begin on a training set with the box of the parameters, which is returned."""
-        bounds = check_bounds(self.lower_bounds, self.upper_bounds, blocks.n_weights)
-        blocks.reset(lam, bounds=bounds, **options)
-        if warm is not None:
-            blocks.restore(warm)
-        return bounds
-
     @abstractmethod
     def start(self, blocks, *, lam, tol, rng, warm=None):
         """Begin on a training set.
@@ -163,6 +156,22 @@ class Solver(Parameterized):
             with "objective" and, if ``certified``, "dual_gap" among them. ``certify()`` returns
             such a row for the current point, and ``weights()`` that point.
         """
+
+
+class BoxSolver(Solver):
+    """Base of solvers that keep the weights in a box."""
+
+    _: KW_ONLY
+    lower_bounds: object = None
+    upper_bounds: object = None
+
+    def _reset(self, blocks, lam, warm=None, **options):
+        """Begin on a training set with the box of the parameters, which is returned."""
+        bounds = check_bounds(self.lower_bounds, self.upper_bounds, blocks.n_weights)
+        blocks.reset(lam, bounds=bounds, **options)
+        if warm is not None:
+            blocks.restore(warm)
+        return bounds
 
 
 def begin(solver, blocks, **options):
@@ -329,6 +338,7 @@ class BestPointMethod(IterativeMethod):
     """A run whose point is the best one met, ``best_w``, with the best bound from below."""
 
     primal, dual = np.inf, -np.inf
+    n_unbounded = 0  # answers without a bound at the best point, the only ones that count
     lines = None  # of a path over balls: what every mixture proves for all radii
 
     @property
@@ -343,6 +353,15 @@ class BestPointMethod(IterativeMethod):
 
     def row(self):
         return numbers(self, self.blocks)
+
+    def take(self, w, primal):
+        """Whether w, at which oracles were just called, becomes the best point."""
+        blocks, is_better = self.blocks, primal < self.primal
+        if is_better:
+            self.primal, self.best_w = float(primal), w.copy()
+            self.n_unbounded = blocks.n_unbounded - self.n_unbounded
+        blocks.n_unbounded, blocks.objective = self.n_unbounded, self.primal
+        return is_better
 
     def breakpoint(self):
         """The best point in the current ball."""

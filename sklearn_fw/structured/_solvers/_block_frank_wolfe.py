@@ -8,7 +8,7 @@ from ..._core import check
 from ..._core.warnings import warn
 from ..._kernels import lazy
 from ..._kernels.common.step_rules import open_loop_step
-from ._base import Breakpoint, DualMethod, Solver, SweepMethod, check_switch, numbers
+from ._base import BoxSolver, Breakpoint, DualMethod, SweepMethod, check_switch, numbers
 from ._visits import batch_step, revisit_rules, take_in, visit_blocks, visit_repeatedly
 
 block_rules = lazy("structured.block_rules")
@@ -25,7 +25,7 @@ PER_WORKER, LARGEST_SHARE = 8, 0.1
 REPEATS = 2  # steps for each sample of a batch
 
 
-class BlockFrankWolfe(Solver):
+class BlockFrankWolfe(BoxSolver):
     """Block-coordinate Frank-Wolfe on the dual problem, with a certified gap.
 
     Each visit calls the oracle for one sample and makes an exact line search on its block of dual
@@ -133,8 +133,6 @@ class BlockFrankWolfe(Solver):
     averaging: check_switch = False
     step_size: check.options(*STEP_SIZES) = "line_search"
     batch_step: check.flag = False
-    lower_bounds: object = None
-    upper_bounds: object = None
     warm_start_type: check.options("keep_primal", "keep_dual", "none") = "keep_primal"
 
     def start(self, blocks, *, lam, tol, rng, warm=None):
@@ -288,7 +286,7 @@ class _BlockMethod(DualMethod):
 # ---- batches -------------------------------------------------------------------------------------
 
 
-class MinibatchFrankWolfe(Solver):
+class MinibatchFrankWolfe(BoxSolver):
     """Block-coordinate Frank-Wolfe whose oracles run in workers, with a certified gap.
 
     Workers call the oracle for a batch of samples at the same weights. Then their blocks move by
@@ -352,8 +350,6 @@ class MinibatchFrankWolfe(Solver):
     cache_size: check.at_least(2) = 50
     gap_check: check.at_least(1) = 10
     early_exit: check.not_negative = 0.8
-    lower_bounds: object = None
-    upper_bounds: object = None
 
     def start(self, blocks, *, lam, tol, rng, warm=None):
         self._reset(blocks, lam, warm, capacity=int(self.cache_size))
@@ -409,7 +405,7 @@ class _BatchMethod(DualMethod):
 # ---- all samples ---------------------------------------------------------------------------------
 
 
-class FrankWolfe(Solver):
+class FrankWolfe(BoxSolver):
     """Frank-Wolfe on the whole dual: n oracle calls and one line search per iteration.
 
     The gap is free in every iteration; convergence is n times slower than block-coordinate
@@ -441,8 +437,6 @@ class FrankWolfe(Solver):
 
     _: KW_ONLY
     step_size: check.options(*STEP_SIZES) = "line_search"
-    lower_bounds: object = None
-    upper_bounds: object = None
 
     def start(self, blocks, *, lam, tol, rng, warm=None):
         self._reset(blocks, lam, warm)

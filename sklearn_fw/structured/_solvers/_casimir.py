@@ -5,11 +5,8 @@ from dataclasses import KW_ONLY
 import numpy as np
 
 from ..._core import check
-from ..._kernels import lazy
-from ._base import BestPointMethod, Solution, Solver
+from ._base import BestPointMethod, BoxSolver, Solution, numbers
 from ._variance_reduced import Smoothing, smooth_pass, svrg_walk
-
-block_rules = lazy("structured.block_rules")
 
 SMOOTHERS = ("entropy", "l2")
 SCHEDULES = ("adapt", "adapt_nonstrong", "const", "const_nonstrong")
@@ -29,7 +26,7 @@ MOST_OUTPUTS = 64
 ADDED, LOOSE = 0.1, 0.1
 
 
-class Casimir(Solver):
+class Casimir(BoxSolver):
     """Accelerated variance-reduced gradient steps on smoothed maxima (Casimir-SVRG).
 
     Each maximum over outputs is smoothed, by a quadratic over the best few outputs or by the
@@ -120,8 +117,6 @@ class Casimir(Solver):
     lipschitz: check.auto_or(check.positive) = "auto"
     inner_start: check.options("extrapolation", "previous", "prox_center") = "prox_center"
     inner_budget: check.optional(check.at_least(1)) = None
-    lower_bounds: object = None
-    upper_bounds: object = None
 
     trains = ("hinge", "crf", "softmax_margin")
     _needs_features = True
@@ -228,14 +223,8 @@ class _CasimirMethod(BestPointMethod):
         blocks, lam = self.blocks, self.lam
         self.x = blocks.clip(x)
         self.snapshot = found = smooth_pass(blocks, self.x, self.smoothing)
-        before, blocks.n_unbounded = blocks.n_unbounded, 0
-        primal = blocks.mean_hinge(found) + 0.5 * lam * float(self.x @ self.x)
-        self.improved = primal < self.primal
-        if self.improved:
-            self.primal, self.best_w = primal, self.x
-        else:
-            blocks.n_unbounded = before
-        blocks.objective = self.primal
+        norm = 0.5 * lam * float(self.x @ self.x)
+        self.improved = self.take(self.x, blocks.mean_hinge(found) + norm)
         self.gradient = -blocks.lam * blocks.v  # of the smoothed losses
         if lam > 0.0:
             tau, rho = blocks.surrogate.temperature, blocks.surrogate.loss_weight
@@ -261,12 +250,7 @@ class _CasimirMethod(BestPointMethod):
 
     def certify(self):
         """The best points seen; they were certified when they were seen."""
-        best = self.solution()
-        return {
-            "n_oracle_calls": int(self.blocks.counts[block_rules.CALLS]),
-            "objective": best.primal,
-            "dual_objective": best.dual,
-            "dual_gap": best.gap,
+        return numbers(self.solution(), self.blocks) | {
             "mu": self.smoothing.mu,
             "lipschitz": self.lipschitz,
             "saturated": float(np.mean(self.snapshot.cut)),

@@ -9,7 +9,7 @@ from scipy.optimize import brentq
 from ..._core import check
 from ..._core.budget import budget_now
 from ...optim._frank_wolfe._corrective import maximize_on_simplex
-from ._base import BestPointMethod, Solver, SweepMethod, check_switch
+from ._base import BestPointMethod, BoxSolver, SweepMethod, check_switch
 from ._visits import revisit_rules, visit_repeatedly
 
 # The quadratic program is solved to this share of the gap, in this many Newton steps at most where
@@ -22,7 +22,7 @@ MOST_CACHED = 20  # cutting planes from the cache in a row
 SHARE, MOST_ROUNDS, REPEATS, MOST_OF_GAP = 0.3, 100, 2, 0.9
 
 
-class OneSlack(Solver):
+class OneSlack(BoxSolver):
     """Cutting planes with one slack variable for all samples, and a certified gap.
 
     Every iteration calls the oracle for all samples; the answers together are one linear function
@@ -85,8 +85,6 @@ class OneSlack(Solver):
     cache_f: check.not_negative = 0.1
     cache_size: check.at_least(1) = 50
     max_idle: check.at_least(1) = 20
-    lower_bounds: object = None
-    upper_bounds: object = None
 
     def start(self, blocks, *, lam, tol, rng, warm=None):
         keeps_none = blocks.is_compiled or blocks.parted or blocks.relaxed
@@ -205,7 +203,7 @@ class _OneSlackMethod(BestPointMethod):
 
     def __init__(self, settings, blocks, cache):
         self.settings, self.blocks, self.cache = settings, blocks, cache
-        self.planes, self.n_unbounded = _Planes(blocks), 0
+        self.planes = _Planes(blocks)
         self.mean = self.planes.mean()
         self.w = self.best_w = blocks.w.copy()
 
@@ -242,12 +240,8 @@ class _OneSlackMethod(BestPointMethod):
         """n oracle calls at the current point."""
         blocks, w = self.blocks, self.w
         self.dual = max(self.dual, blocks.dual_value(*self.mean))
-        blocks.n_unbounded = 0
         hinge, sweep = blocks.ask(w)
-        primal = float(0.5 * blocks.lam * (w @ w) + hinge)
-        if primal < self.primal:
-            self.primal, self.best_w, self.n_unbounded = primal, w.copy(), blocks.n_unbounded
-        blocks.n_unbounded, blocks.objective = self.n_unbounded, self.primal
+        self.take(w, 0.5 * blocks.lam * (w @ w) + hinge)
         self.answers = sweep.answers
         if self.cache:
             blocks.w[:] = w
@@ -263,7 +257,7 @@ class _OneSlackMethod(BestPointMethod):
 # ---- one slack variable for each sample ----------------------------------------------------------
 
 
-class NSlack(Solver):
+class NSlack(BoxSolver):
     """Cutting planes with a slack variable for every sample, and a certified gap.
 
     Every iteration calls the oracle for all samples and keeps the answers. The dual over the
@@ -306,8 +300,6 @@ class NSlack(Solver):
 
     _: KW_ONLY
     cache_size: check.at_least(2) = 50
-    lower_bounds: object = None
-    upper_bounds: object = None
 
     def start(self, blocks, *, lam, tol, rng, warm=None):
         self._reset(blocks, lam, warm, capacity=int(self.cache_size))

@@ -9,7 +9,7 @@ import numpy as np
 from ..._core import check
 from ..._kernels import lazy
 from ...projections import project_l2_ball
-from ._base import BestPointMethod, Solution, Solver, dual_norm
+from ._base import BestPointMethod, BoxSolver, Solution, dual_norm
 from ._block_frank_wolfe import BlockFrankWolfe
 
 block_rules = lazy("structured.block_rules")
@@ -26,7 +26,7 @@ FORGIVEN = 1e-3
 HUGE, TINY = 1e50, 1e-12
 
 
-class Extragradient(Solver):
+class Extragradient(BoxSolver):
     """Dual extragradient method, by projections or marginals.
 
     Solves the saddle point problem between weights and, for each sample, a point of the convex
@@ -132,8 +132,6 @@ class Extragradient(Solver):
     restart: check.flag = True
     memory_efficient: check.flag = True
     gap_check: check.at_least(1) = 10
-    lower_bounds: object = None
-    upper_bounds: object = None
 
     _needs_features = True
 
@@ -306,7 +304,7 @@ class _ExtragradientMethod(BestPointMethod):
         if start is None:
             start = Solution(weights.center.w, blocks.max_loss, 0.0, None, None)
         self.best_w, self.primal, self.dual = start.w.copy(), start.primal, start.dual
-        self.best_z = None
+        self.best_z, self.n_unbounded = None, blocks.n_unbounded
         blocks.objective = self.primal
         self._set_out(weights.center)
 
@@ -440,9 +438,7 @@ class _ExtragradientMethod(BestPointMethod):
         dual = space.dual(psi, loss)
         if self.lines is not None:
             self.lines.add([(float(loss), dual_norm(psi, space.norm))])
-        if primal < self.primal:
-            self.primal, self.best_w = primal, w
-            blocks.objective = primal
+        if self.take(w, primal):
             self._set_accuracy()
         if dual > self.dual:
             self.dual, self.best_z = dual, z[0] if z else None

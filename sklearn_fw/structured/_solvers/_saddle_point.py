@@ -141,8 +141,7 @@ class _SaddleMethod(BestPointMethod):
     def _ask(self, w):
         """n oracle calls at w, which bound the value from above."""
         value, sweep = self.blocks.ask(w)
-        if value < self.primal:
-            self.primal, self.best_w = value, w.copy()
+        self.take(w, value)
         return sweep.answers
 
     def _bound(self):

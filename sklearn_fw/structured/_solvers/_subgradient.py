@@ -6,11 +6,8 @@ import numpy as np
 
 from ..._core import check
 from ..._core.loop import IterativeMethod
-from ..._kernels import lazy
-from ._base import Solution, Solver
+from ._base import Solution, Solver, numbers
 from ._compiled import accelerated, is_compiled, subgradient_visits_of_parts
-
-block_rules = lazy("structured.block_rules")
 
 
 @accelerated(subgradient_visits_of_parts, is_compiled)
@@ -64,11 +61,7 @@ class _PrimalMethod(IterativeMethod):
         w = self.weights()
         sweep = self.blocks.sweep(w)
         self.primal = float(0.5 * self.lam * (w @ w) + self.blocks.weight @ sweep.hinge)
-        return {
-            "n_oracle_calls": int(self.blocks.counts[block_rules.CALLS]),
-            "objective": self.primal,
-            "dual_gap": None,
-        }
+        return numbers(Solution(w, self.primal, None, None, None), self.blocks)
 
     def solution(self):
         return Solution(self.weights(), self.primal, None, None, None)
