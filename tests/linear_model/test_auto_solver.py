@@ -7,7 +7,14 @@ import pytest
 import scipy.sparse as sp
 from scipy.special import expit
 from sklearn.base import clone
-from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits, load_iris, load_wine
+from sklearn.datasets import (
+    load_breast_cancer,
+    load_diabetes,
+    load_digits,
+    load_iris,
+    load_wine,
+    make_classification,
+)  # fmt: skip
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import Lasso, LogisticRegression
 from sklearn.metrics import log_loss
@@ -133,6 +140,27 @@ def test_dependent_columns():
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("C", [1.0, 1e4, 1e7])
+def test_rare_classes_take_few_steps(C):
+    X, y = make_classification(3000, 20, n_classes=5, n_informative=12, random_state=0)
+    y[y == 4] = 0
+    y[0] = 4
+    model = AsagaClassifier(C=C).fit(X, y)
+    assert model.converged_
+    assert model.n_iter_ <= 40
+
+
+def test_rare_classes_of_a_table_in_unlike_units(data_file):
+    with np.load(data_file("covtype/covtype.npz")) as file:
+        X, y = file["X"][::100].astype(float), file["y"][::100]
+    model = AsagaClassifier(C=1e4, tol=1e-5).fit(X, y)
+    assert model.converged_
+    assert model.n_iter_ <= 60
+    coef = model.coef_ - model.coef_.mean(axis=0)
+    # The least ridge of all coefficients with these probabilities.
+    np.testing.assert_allclose(model.coef_, coef, rtol=0, atol=1e-8 * np.abs(coef).max())
+
+
 @pytest.mark.parametrize("solver", ["newton", "newton_cg"])
 @pytest.mark.parametrize("loss", ["huber", Huber(0.01), "squared_epsilon_insensitive"], ids=str)
 def test_losses_without_second_derivatives(solver, loss):

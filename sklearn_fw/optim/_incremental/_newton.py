@@ -307,12 +307,13 @@ def _products(X):
 class NewtonCG(Solver):
     """Newton's method by preconditioned conjugate gradients, for ridge penalties.
 
-    One output or several, any number of columns. The preconditioner is the inverse of the mean
-    curvature of all outputs, as a matrix for some hundred columns and its diagonal for more; for
-    sparse rows the matrix follows when a step needs many iterations of conjugate gradients, which
-    cost two products with X each. These end by the residual, or when one lowers the model of the
-    objective by little compared with their mean (Nash, Sofer, "Assessing a search direction within
-    a truncated-Newton method", Operations Research Letters 9, 1990).
+    One output or several, any number of columns. The preconditioner is the inverse of the curvature
+    of each output, as a matrix for some hundred columns and its diagonal for more; classes whose
+    matrices would cost too much share one until steps need many iterations of conjugate gradients,
+    which cost two products with X each. For sparse rows matrices follow when that is so. Iterations
+    end by the residual, or when one lowers the model of the objective by little compared with their
+    mean (Nash, Sofer, "Assessing a search direction within a truncated-Newton method", Operations
+    Research Letters 9, 1990).
 
     Parameters
     ----------
