@@ -95,7 +95,7 @@ class Hessian:
         np.multiply(self.scale, part, out=step[:-1])
         if self.mean is not None:
             step[-1] = mass / self.mass - np.vecdot(self.mean, step[:-1], axis=0)
-        if gradient.shape[1] > 1:  # what moves all scores alike changes no loss
+        if gradient.shape[1] > 1:  # equal changes of all scores change no loss
             step -= step.mean(axis=1, keepdims=True)
         return step
 
