@@ -69,7 +69,7 @@ LINES_OF_CODE = {
     "penalties": 434,
     "projections": 120,
     "inference": 1953,
-    "optim": 6352,
+    "optim": 6350,
     "model_selection": 442,
     "random_fields": 3228,
     "structured": 9162,

@@ -1,7 +1,6 @@
 """Sums over rows, and their derivatives, at points that hold coefficients and intercepts."""
 
 from itertools import combinations_with_replacement
-from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -123,16 +122,15 @@ def same(a, b):
     return a is b or np.array_equal(a, b)
 
 
-class Bend(NamedTuple):
+class Bend:
     """Sums of curvatures h_i, squares of the rows and h-weighted mean rows, for several outputs.
 
     Squares are matrices, about the means if there are any (None without intercept), or the sums of
     squares of columns.
     """
 
-    mass: np.ndarray
-    squares: np.ndarray
-    mean: np.ndarray | None
+    def __init__(self, mass, squares, mean):
+        self.mass, self.squares, self.mean = mass, squares, mean
 
     def __add__(self, other):
         mass, squares, mean = self.mass + other.mass, self.squares + other.squares, self.mean
