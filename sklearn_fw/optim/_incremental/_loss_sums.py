@@ -10,8 +10,8 @@ from . import _finite_sum as finite_sum
 
 sums = lazy("common.sums")
 
-# Columns up to which matrices precondition, and numbers in those of all outputs.
-COLUMNS, LARGE = 1000, 1_000_000
+# Columns up to which matrices precondition.
+COLUMNS = 1000
 # What preconditions: the diagonal of each output, a matrix for all of them, or one for each.
 DIAGONAL, SHARED, OWN = range(3)
 # Share of the largest curvature that is assumed where losses are straighter: where its slope is not
@@ -78,13 +78,10 @@ class LossSums:
 
     def bend(self, point, damping, level):
         """`Bend` of the curvatures of the outputs."""
-        problem, n_columns = self.problem, self.problem.n_columns
+        problem = self.problem
         h = self.curvature(point, damping).rows.reshape(problem.n_rows, -1)
-        is_matrix = level != DIAGONAL and n_columns <= COLUMNS
-        # Matrices of all outputs may take as much room as the rows.
-        fits = h.shape[1] * n_columns**2 <= max(LARGE, problem.X.size)
-        if is_matrix and not (fits and level == OWN):
-            h = h.mean(axis=1, keepdims=True)
+        is_matrix = level != DIAGONAL and problem.n_columns <= COLUMNS
+        h = h.mean(axis=1, keepdims=True) if is_matrix and level == SHARED else h
         return bend_of(problem, h, is_matrix)
 
     def columns(self, as_matrix=False):

@@ -24,8 +24,8 @@ CG_STEPS = 250
 # Products with which a step is found where the matrix serves for the next one, too.
 KEPT = 8
 # Columns for each product that a step takes from which on a matrix for all outputs costs less than
-# one for each.
-CHEAPER = 15
+# one for each, and numbers that these may have where the rows have fewer.
+CHEAPER, LARGE = 15, 1_000_000
 # Columns up to which a matrix of all parts of a cluster costs less than such products.
 CHEAP = 128
 # Share of the former decrement up to which a step by the inverse of the matrix is as good as exact.
@@ -138,9 +138,11 @@ class NewtonCGRun(SecondOrderRun):
     def __init__(self, problem, settings, **options):
         super().__init__(problem, settings, **options)
         self.ridge = problem.penalty.l2
-        self.level = DIAGONAL
+        n_columns, self.level = problem.n_columns, DIAGONAL
+        fits = (problem.n_outputs or 1) * n_columns**2 <= max(LARGE, problem.n_rows * n_columns)
+        self.most = OWN if fits else SHARED
         if problem.sums is not None or is_dense(problem):
-            self.level = OWN if problem.n_columns <= CHEAP else SHARED
+            self.level = self.most if n_columns <= CHEAP else SHARED
         # Those of the last step: the Hessian as long as its preconditioner serves.
         self.hessian, self.decrement = None, np.inf
         coef, intercept = self.engine.point()
@@ -168,7 +170,7 @@ class NewtonCGRun(SecondOrderRun):
         serves = found and n_products <= KEPT and hessian.factors is not None
         serves &= self.problem.sums is None or self.problem.n_columns > CHEAP
         if n_products > (KEPT, self.problem.n_columns / CHEAPER, np.inf)[self.level]:
-            self.level += 1
+            self.level = min(self.level + 1, self.most)
         self.hessian = hessian if serves and self.damping == 0 else None
         damping = self.damping + (-1 if found and self.length > 0.1 else 1)
         self.damping = min(max(damping, 0), len(DAMPED) - 1)
