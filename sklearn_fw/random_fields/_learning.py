@@ -80,7 +80,8 @@ def _given_edges(edges, name="edges"):
         other = "an array of shape (n_edges, 2), [] for none, or a networkx graph"
         return check.choice(edges, name, ("complete", "tree"), other)
     edges = list(edges.edges()) if hasattr(edges, "edges") else edges
-    return list(edges) if as_array(edges, name).dtype.kind in "UO" else integers(edges, name, 2)
+    given = as_array(edges, name)
+    return list(edges) if given.dtype.kind in "UO" and given.ndim == 2 else integers(edges, name, 2)
 
 
 def numbered(edges, X):
@@ -92,8 +93,7 @@ def numbered(edges, X):
     try:
         return np.array([[number[a], number[b]] for a, b in edges])
     except (KeyError, TypeError, ValueError) as error:
-        known = f"numbers or names of columns, here {list(number)}"
-        raise ValueError(f"edges must be pairs of {known}: {error}") from None
+        raise ValueError(f"edges must pair columns, here {list(number)}: {error}") from None
 
 
 def _given_states(n_states, name="n_states"):

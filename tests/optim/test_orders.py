@@ -108,7 +108,7 @@ def test_masked_states(rng):
     (lambda: OrderedPlacements((3, 2)), "shape of sequence 0 has 3 items and 2 slots"),
     (lambda: OrderedPlacements([(1, 2), (0, 2)]), "shape of sequence 1 has 0 items"),
     (lambda: OrderedPlacements((1.5, 2)), "shape must hold integers"),
-    (lambda: OrderedPlacements((1, 2, 3)), r"shape must be \(n_items, n_slots\)"),
+    (lambda: OrderedPlacements((1, 2, 3)), r"shape must be a pair \(n_items, n_slots\)"),
     (lambda: OrderedPlacements((1, 2), [[1]]), "allowed of sequence 0 must have shape"),
     (lambda: OrderedPlacements([(1, 2)], [[0], [1]]), "allowed must be a list of 1 arrays"),
     (lambda: StateChoices([0.0, 2], [1.0]), r"end of clip 0 must have shape \(2,\), got \(1,\)"),

@@ -281,7 +281,7 @@ def test_errors_of_user_code_name_the_sample():
     X, y = sequences()
     with pytest.raises(KeyError) as error:
         ProxLinearStructuredSVM(Fails()).fit(X, y)
-    assert error.value.__notes__ == ["raised by value of Fails for sample 0"]
+    assert error.value.__notes__ == ["raised by value of Fails for sample 0, X[0]"]
 
 
 @pytest.mark.parametrize("model", [object(), None, "chain", TagNetwork, ChainModel()])

@@ -243,7 +243,7 @@ def test_errors_of_models_say_where():
     svm = StructuredSVM(Model("joint_feature", lambda x, y: {}["lost"]))
     with pytest.raises(KeyError, match="lost") as caught:
         svm.fit(X, y)
-    assert caught.value.__notes__ == ["raised by joint_feature of Model for sample 0"]
+    assert caught.value.__notes__ == ["raised by joint_feature of Model for sample 0, X[0]"]
 
 
 @pytest.mark.parametrize("method", [None, "no such thing", 1.0, ()], ids=repr)

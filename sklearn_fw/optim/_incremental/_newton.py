@@ -167,7 +167,7 @@ class NewtonCGRun(SecondOrderRun):
         hessian.point = self.point
         move, n_products = self._direction(hessian)
         found = self._search(move)
-        serves = found and n_products <= KEPT and hessian.factors is not None
+        serves = found and self.length == 1.0 and n_products <= KEPT and hessian.factors is not None
         serves &= self.problem.sums is None or self.problem.n_columns > CHEAP
         if n_products > (KEPT, self.problem.n_columns / CHEAPER, np.inf)[self.level]:
             self.level = min(self.level + 1, self.most)

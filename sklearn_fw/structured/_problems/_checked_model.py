@@ -189,7 +189,7 @@ def call(model, method, i, *args):
     try:
         return getattr(model, method)(*args)
     except Exception as error:
-        error.add_note(f"raised by {method} of {type(model).__name__} for sample {i}")
+        error.add_note(f"raised by {method} of {type(model).__name__} for sample {i}, X[{i}]")
         raise
 
 
