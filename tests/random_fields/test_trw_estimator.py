@@ -397,5 +397,5 @@ def test_edges_by_names_of_columns():
         assert trw.learner.edges is edges
     assert MRFLearner(edges=np.array(edges)).learn(table).mrf.edges.tolist() == [[0, 2], [1, 2]]
     for X, wrong in ((table, [("u", "x")]), (table.to_numpy(), edges), (table, ["uv", None])):
-        with pytest.raises(ValueError, match="edges must (pair columns|hold integers)"):
+        with pytest.raises(ValueError, match=r"edges must (pair columns|hold integers)"):
             TRWMarginals(learner=MRFLearner(edges=wrong)).fit(X)

@@ -167,7 +167,8 @@ class NewtonCGRun(SecondOrderRun):
         hessian.point = self.point
         move, n_products = self._direction(hessian)
         found = self._search(move)
-        serves = found and self.length == 1.0 and n_products <= KEPT and hessian.factors is not None
+        serves = found and n_products <= KEPT and hessian.factors is not None
+        serves &= self.length == 1.0 or not hessian.is_exact
         serves &= self.problem.sums is None or self.problem.n_columns > CHEAP
         if n_products > (KEPT, self.problem.n_columns / CHEAPER, np.inf)[self.level]:
             self.level = min(self.level + 1, self.most)
@@ -181,8 +182,7 @@ class NewtonCGRun(SecondOrderRun):
     def _direction(self, hessian):
         rest = -self.gradient
         step = np.zeros_like(rest)
-        solved = hessian.solve_roughly(rest)
-        move = solved
+        move = solved = hessian.solve_roughly(rest)
         first = size = np.vdot(rest, solved)
         former, self.decrement = self.decrement, first
         if hessian is not self.hessian and hessian.is_exact and first < FAST * former:
