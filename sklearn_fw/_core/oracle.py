@@ -121,6 +121,14 @@ def name_of(oracle):
     return getattr(asked, "__name__", type(asked).__name__)
 
 
+def require(oracle, method, purpose, remedy):
+    """Refuse an oracle without a method; ``purpose`` ends with "need" or "needs"."""
+    if not callable(getattr(oracle, method, None)):
+        raise TypeError(
+            f"{purpose} an oracle with the method {method}, which {name_of(oracle)} lacks: {remedy}"
+        )
+
+
 def _has(*methods):
     def accept(wrapper):
         return any(callable(getattr(wrapper.oracle, method, None)) for method in methods)

@@ -35,6 +35,8 @@ def end_of(callback, state):
 def fields_of(outcome, dual_gap, tol):
     """Fields of a result on the end of a run; warns where ``tol`` was not reached."""
     fields = outcome.fields()
+    if outcome.status is Status.ROUNDING:
+        fields["message"] = f"gap {dual_gap:.3g} > {tol:.3g}: {fields['message']}"
     if outcome.status in (Status.MAX_ITER, Status.TIME_LIMIT):
         fields["message"] = (
             f"gap {dual_gap:.3g} > {tol:.3g} after {outcome.n_iter} iterations: increase "

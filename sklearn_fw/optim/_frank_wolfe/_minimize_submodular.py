@@ -6,7 +6,6 @@ import numpy as np
 from scipy.optimize import OptimizeResult
 
 from ..._core import check
-from ..._core.result import Status
 from .._ends import end_of, fields_of, run_to_end
 from ..domains._base import DenseAtom, Domain
 from ..objectives import Objective
@@ -125,12 +124,10 @@ def minimize_submodular(
     outcome = run_to_end(
         run, tol=tol, max_iter=max_iter, time_limit=time_limit, verbose=verbose, end=asks
     )
-    fields = fields_of(outcome, bound.dual_gap, tol)
-    if outcome.status is Status.ROUNDING:
-        fields["message"] = f"gap {bound.dual_gap:.3g} > {tol:.3g}: {outcome.status.value}"
     return OptimizeResult(
         **bound.fields(), base_point=run.iterate.point * bound.scale,
-        n_oracle_calls=bases.n_calls, n_away=run.n_away, n_drop=run.n_drop, **fields,
+        n_oracle_calls=bases.n_calls, n_away=run.n_away, n_drop=run.n_drop,
+        **fields_of(outcome, bound.dual_gap, tol),
     )  # fmt: skip
 
 

@@ -4,10 +4,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..._core.oracle import require
 from ..._core.scores import is_forest
 from ..._kernels import lazy
 from ...inference import PairwiseScores, TreeMaxProduct, Viterbi
-from .._problems._checked_model import require
 
 edge_mix = lazy("structured.edge_mix")
 sum_product = lazy("graphs.sum_product")

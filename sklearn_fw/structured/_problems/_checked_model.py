@@ -11,7 +11,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..._core import check
-from ..._core.oracle import function_of, name_of
+from ..._core.oracle import function_of, name_of, require
 
 
 class SparseVector(NamedTuple):
@@ -191,14 +191,6 @@ def call(model, method, i, *args):
     except Exception as error:
         error.add_note(f"raised by {method} of {type(model).__name__} for sample {i}, X[{i}]")
         raise
-
-
-def require(oracle, method, purpose, remedy):
-    """Refuse an oracle without a method; ``purpose`` ends with "need" or "needs"."""
-    if not callable(getattr(oracle, method, None)):
-        raise TypeError(
-            f"{purpose} an oracle with the method {method}, which {name_of(oracle)} lacks: {remedy}"
-        )
 
 
 def ask_for_outputs(oracle, scores, k):

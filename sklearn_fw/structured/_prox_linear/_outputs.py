@@ -5,14 +5,14 @@ from scipy.special import logsumexp, softmax
 
 from ..._core import check
 from ..._core.costs import costs_of
-from ..._core.oracle import checked, name_of
+from ..._core.oracle import checked, name_of, require
 from ..._core.packed import length_of, objects, starts_of
 from ...inference import PairwiseScores, TreeMaxProduct, Viterbi, natural_oracle, resolve_oracle
 from ...task_losses import HammingLoss, Truth
 from .._models._base import loss_of_nodes
 from .._models._enumerated import EnumeratedModel, Largest, number_of
 from .._models._ragged import collect, encode_labels, find_classes, stack_labels
-from .._problems._checked_model import ask_for_output, ask_for_outputs, require
+from .._problems._checked_model import ask_for_output, ask_for_outputs
 from ._scores import chain_edges
 
 NODE_LOSSES = ("auto", "hamming", "hamming_sum")
