@@ -141,7 +141,7 @@ def cross_validate_path(
     weight = None if sample_weight is None else check.sample_weight(sample_weight, n_samples)
     groups = _check_groups(groups, n_samples)
     folds = split_folds(cv, y, groups, n_samples, is_classifier(resolved))
-    folds = [_Fold(estimator, X, y, weight, scorer, *fold) for fold in folds]
+    folds = [_Fold(resolved, X, y, weight, scorer, *fold) for fold in folds]
     make = getattr(estimator, "_path_class", None)
     with time_budget(time_limit):
         if make is None or make().grid_option is not None:

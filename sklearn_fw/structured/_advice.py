@@ -75,22 +75,19 @@ def other_help(svm, blocks):
     low, *_, high = natural * factors_of(blocks)
     if not has_radius(solver) and LARGE_C * natural < svm.C_:
         yield f"a smaller C (C='auto' considers {low:.2g} to {high:.2g})"
-    ratio = _inequality(svm, blocks)
-    if ratio > UNEQUAL:
-        yield (
-            f"columns of X on one scale (the largest is {ratio:.0f} times the median one), which "
-            f"C='auto' brings about"
-        )
+    if columns := help_of_columns(svm, blocks):
+        yield f"{columns}, which C='auto' brings about"
 
 
-def _inequality(svm, blocks):
-    """Largest root mean square of a column of X over the median; 1 where no columns are known."""
+def help_of_columns(svm, blocks):
+    """The remedy for columns of X in unlike units; empty where there are none, or none known."""
     if not hasattr(blocks, "_parts") or np.ndim(svm.feature_scale_) == 1:
-        return 1.0
+        return ""
     rows = rows_of(blocks._parts)[:, : svm.n_features_in_]
     # Indicators are rare or frequent, not large or small.
-    if np.all((rows.data == 1.0) | (rows.data == 1.0 / svm.feature_scale_)):
-        return 1.0
+    if np.isin(rows.data, (0.0, 1.0, 1.0 / svm.feature_scale_)).all():
+        return ""
     sizes = np.sqrt(rows.astype(np.float64).power(2).sum(axis=0))
-    sizes = sizes[sizes > 0.0]
-    return float(sizes.max() / np.median(sizes)) if len(sizes) else 1.0
+    ratio = sizes.max() / np.median(sizes[sizes > 0.0])
+    text = f"columns of X on one scale (the largest is {ratio:.0f} times the median one)"
+    return text if ratio > UNEQUAL else ""

@@ -13,6 +13,7 @@ from .._core.loop import drive
 from .._core.warnings import warn
 from .._kernels import lazy
 from ..model_selection import RegularizationPath
+from ._advice import help_of_columns
 from ._path_problems import TOUCH, OverC, OverRadius
 from ._solvers import begin, has_radius, resolve_solver
 
@@ -225,7 +226,7 @@ def structured_path(
         problem, problem.begin(method, eps, kappa, low, high, mode), max_iter=max_iter,
         max_breakpoints=max_breakpoints, verbose=estimator.verbose,
     )  # fmt: skip
-    walk.run()
+    walk.run(lambda: help_of_columns(fitted, blocks))
     return StructuredPath(
         fitted, problem, walk.solved, terminated_by=walk.ended,
         n_oracle_calls=int(blocks.counts[block_rules.CALLS]), certified=mode == "exact",
@@ -250,8 +251,8 @@ class _Walk:
         self.max_breakpoints = max_breakpoints
         self.solved, self.n_solved, self.stride = [], 0, FIRST_STRIDE
 
-    def run(self):
-        """Go on until the end, which `ended` names."""
+    def run(self, other_help):
+        """Go on until the end, which `ended` names; a warning may give another remedy."""
         try:
             self.solved.append(self._solve(self.start))
             ahead = []  # solutions beyond pieces that must be halved first
@@ -276,13 +277,13 @@ class _Walk:
             self.ended = str(reason)
 
         if self.ended in ("max_iter", "rounding"):
-            passes, name = self.ended == "max_iter", self.problem.param_name
-            last = self.problem.value(self.solved[-1].at)
+            passes, columns = self.ended == "max_iter", other_help()
+            name, last = self.problem.param_name, self.problem.value(self.solved[-1].at)
             what = f"{self.max_iter} passes" if passes else "steps as short as rounding"
             warn(
                 f"the path ends at {name} = {last:.3g}: {what} missed a gap of kappa * eps = "
                 f"{self.method.tol:.3g} at the next {name}; increase "
-                f"{'max_iter or ' if passes else ''}eps",
+                f"{'max_iter or ' if passes else ''}eps{f', or take {columns}' if columns else ''}",
                 ConvergenceWarning,
             )
 

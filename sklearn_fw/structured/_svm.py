@@ -433,7 +433,12 @@ class StructuredSVM(StructuredPredictor):
     _path_class, _regularization_path = kind_of_path, structured_path
 
     def _resolved(self, X, y):
-        return clone(self).set_params(model=self._find_model(X, y))
+        """With the model, and the scales of "auto", that all parts of the data are to share."""
+        found = clone(self).set_params(model=self._find_model(X, y))
+        X, _, weight = found._training_set(X, y, None)
+        found._set_units(X, weight)
+        scale, _, edge_scale = found._units
+        return clone(found).set_params(feature_scale=scale, edge_feature_scale=edge_scale)
 
     def _snapshot(self, method):
         return self._fitted() | self._as_given(method.weights().copy())

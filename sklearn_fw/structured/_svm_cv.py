@@ -62,7 +62,10 @@ class StructuredSVMCV(RegularizationPathCV):
     -----
     The values go from where the paths of all folds begin to where they end: where the mean hinge
     loss is below ``eps``, at ``C_max``, or at 1 / (C n) = 1e-5. Among equal scores it takes the
-    smallest C, or the middle one of several in a row.
+    smallest C, or the middle one of several in a row. Scales of features that are "auto" are found
+    on all data, as by ``StructuredSVM(C="auto")``, and shared by all folds: ``best_estimator_`` has
+    them as parameters, and values of C refer to them. An estimator with a C of its own, which is
+    not used, leaves features as they are.
 
     Examples
     --------

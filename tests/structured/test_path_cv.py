@@ -2,10 +2,13 @@
 
 import numpy as np
 import pytest
+from sklearn.base import clone
+from sklearn.datasets import load_wine
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import GroupKFold, KFold
 
 from _path_problems import digits, svm, words
-from sklearn_fw import regularization_path
+from sklearn_fw import StructuredSVM, regularization_path
 from sklearn_fw.metrics import SCORERS
 from sklearn_fw.structured import StructuredSVMCV
 
@@ -24,6 +27,23 @@ def test_cross_validation_picks_the_best_step():
     assert np.mean(chosen) == pytest.approx(mean.max())
     assert search.score(X, y) == search.best_estimator_.score(X, y) > 0.9
     np.testing.assert_array_equal(search.classes_, np.arange(10))
+
+
+def test_folds_share_the_scales_of_automatic_c():
+    X, y = load_wine(return_X_y=True)
+    search = StructuredSVMCV(StructuredSVM(random_state=0), cv=3).fit(X[::2], y[::2])
+    best, alone = search.best_estimator_, StructuredSVM(random_state=0).fit(X[::2], y[::2])
+    np.testing.assert_array_equal(best.feature_scale, alone.feature_scale_)
+    assert search.score(X[1::2], y[1::2]) > 0.93
+    assert best.n_iter_ < 200
+    again = clone(best).fit(X[::2], y[::2])
+    np.testing.assert_array_equal(again.coef_, best.coef_)
+    for fixed in ({"C": 1.0}, {"feature_scale": None}):
+        given = StructuredSVMCV(svm("auto", **fixed), cv=3, C_max=1e-6).fit(X, y)
+        assert given.best_estimator_.feature_scale_ == 1.0
+    remedy = r"increase max_iter or eps, or take columns of X on one scale \(the largest is \d+ times"
+    with pytest.warns(ConvergenceWarning, match=remedy):
+        regularization_path(svm("auto", max_iter=50), X, y)
 
 
 @pytest.mark.slow
