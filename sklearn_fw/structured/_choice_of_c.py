@@ -176,6 +176,9 @@ def _of_samples(model, blocks, X, y, weight, rng):
         codes, starts = _codes_of_graphs(codes, rows), np.arange(len(n_nodes) + 1)
     parts = blocks._parts
     number = _numbers_of_folds(parts.truth[parts.node_start[:-1]], rng)
+    _, first, same = np.unique(codes, return_index=True, return_inverse=True)
+    if len(codes) == len(number) and len(first) >= FEWEST:  # copies stay together
+        number = number[first][same]
     for held_out, rest in _splits(number, n_nodes, n_costly(parts), rng):
         n_passes = _n_passes(blocks, n_nodes[rest].sum())
         if not n_passes or _copies(codes, starts, held_out, rest) > 0.3:

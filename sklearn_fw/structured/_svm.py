@@ -168,11 +168,12 @@ class StructuredSVM(StructuredPredictor):
     with one above 100 by a hundredth of it. It takes the value nearest to 2 within half a
     standard error of the best mean loss; larger values are left out once two are worse, or where
     few passes leave a wide gap. Factors for black boxes are four times as large. Fewer than 20
-    samples with 1,000 nodes are cut into about 20 connected pieces. Nothing is held out if that
-    leaves too little or mostly copies, for oracles that are slow or of unknown cost, and for more
-    than 75,000 nodes: then the factor is 2, and 8 for a black box. These oracle calls are not
-    counted. "crf" and "softmax_margin" try 4 to 1024 times ``nodes with a label / squared norm of
-    the features``, by the log-likelihood of the hold-out set; the usual factor is 16.
+    samples with 1,000 nodes are cut into about 20 connected pieces; copies of a row or graph are
+    held out together. Nothing is held out if that leaves too little, or nodes that are mostly
+    copies, for oracles that are slow or of unknown cost, and for more than 75,000 nodes: then the
+    factor is 2, and 8 for a black box. These oracle calls are not counted. "crf" and
+    "softmax_margin" try 4 to 1024 times ``nodes with a label / squared norm of the features``, by
+    the log-likelihood of the hold-out set; the usual factor is 16.
 
     ``feature_scale="auto"`` brings columns to one scale if their units differ, which it takes from
     sizes that differ by a factor above 30, on average and at most, or of over 2 % of the columns:

@@ -223,6 +223,18 @@ def test_copies_are_not_held_out():
     np.testing.assert_allclose(svm.C_, USUAL * natural(X, y))
 
 
+def test_copies_of_rows_are_held_out_together():
+    X, y = load_iris(return_X_y=True)
+    svm = StructuredSVM(random_state=0).fit(X[:, [2]], y)  # 43 values
+    assert svm.score(X[:, [2]], y) > 0.94
+    # Noise, three times: copies held out on their own would ask for a large C.
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(80, 100)), rng.integers(2, size=80)
+    X, y = np.repeat(X, 3, axis=0), np.repeat(y, 3)
+    svm = StructuredSVM(random_state=0).fit(X, y)
+    assert svm.C_ / natural_of("multiclass", X, y) <= 2.0 * USUAL
+
+
 def test_few_samples_get_a_cautious_C(rng):
     X, y = sentences(rng, n=19)
     np.testing.assert_allclose(StructuredSVM().fit(X, y).C_, USUAL * natural(X, y))
