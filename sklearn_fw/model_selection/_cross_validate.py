@@ -117,7 +117,8 @@ def cross_validate_path(
     -----
     Where the parameter multiplies the sum of losses over samples, as C of a structured SVM does, a
     fold gets it in proportion to its weight, so that all folds pose one problem. The linear models
-    are evaluated at the C given, as in scikit-learn.
+    are evaluated at the C given, as in scikit-learn. A `StructuredSVM` with ``C="auto"`` has its
+    features scaled as in its fit, see `StructuredSVMCV`.
 
     Examples
     --------
