@@ -51,9 +51,9 @@ def load(name, quick):
 
 
 def estimator_for(model, **settings):
-    """The estimator of all contenders; losses are shares of wrong labels."""
+    """The estimator of all contenders: losses are shares of wrong labels, C is for X as given."""
     model = ChainModel("hamming") if model == "chain" else model
-    return StructuredSVM(model, solver="bcpfw", random_state=0, **settings)
+    return StructuredSVM(model, solver="bcpfw", feature_scale=None, random_state=0, **settings)
 
 
 def warm_grid(estimator, X, y, eps):

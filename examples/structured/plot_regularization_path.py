@@ -29,7 +29,10 @@ X, y = words.X_train, words.y_train
 X_valid, y_valid = words.X_test[:200], words.y_test[:200]
 X_new, y_new = words.X_test[200:], words.y_test[200:]
 
-svm = StructuredSVM("chain", task_loss="hamming", solver="bcpfw", random_state=0)
+# Values of C below are for features as they come, in paths, fits and the search.
+svm = StructuredSVM(
+    "chain", task_loss="hamming", solver="bcpfw", feature_scale=None, random_state=0
+)
 path = regularization_path(svm, X, y, eps=0.1, C_max=1.0)
 print(f"{len(path.values_)} breakpoints, {path.n_oracle_calls_ / len(X):.0f} oracle calls per word")
 
