@@ -50,7 +50,7 @@ def tree_argmax(scores, edges, edge_table, tables, labels, messages):
     Returns its score. Cost: n_edges * n_states^2.
     """
     n_nodes, n_states = scores.shape
-    best = messages[n_nodes]
+    best, last = messages[n_nodes], n_states - 1
     for t in range(n_nodes):
         labels[t] = 0
         for k in range(n_states):
@@ -59,15 +59,22 @@ def tree_argmax(scores, edges, edge_table, tables, labels, messages):
         child, parent = edges[e, 0], edges[e, 1]
         table = tables[edge_table[e]]
         labels[child] = -1  # not a root
-        base = messages[child, 0]
+        below = messages[child]
         for k in range(n_states):
-            best[k] = base + table[0, k]
-        for j in range(1, n_states):
-            base = messages[child, j]
+            best[k] = -np.inf
+        # Four states at a time, the last ones again where they are no multiple of four. No index is
+        # tracked here, so that the loop is a vector max; see the walk back.
+        for first in range(0, n_states, 4):
+            a = max(min(first, n_states - 4), 0)
+            b, c, d = min(a + 1, last), min(a + 2, last), min(a + 3, last)
+            base_a, base_b, base_c, base_d = below[a], below[b], below[c], below[d]
             for k in range(n_states):
-                candidate = base + table[j, k]
-                # No index is tracked here, so that the loop is a vector max; see the walk back.
-                best[k] = candidate if candidate > best[k] else best[k]
+                one, other = base_a + table[a, k], base_b + table[b, k]
+                one = one if one > other else other
+                third, other = base_c + table[c, k], base_d + table[d, k]
+                other = third if third > other else other
+                one = one if one > other else other
+                best[k] = one if one > best[k] else best[k]
         for k in range(n_states):
             messages[parent, k] += best[k]
 

@@ -15,6 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .._jit import inlined, inner
+from ..common.rows import fetch
 from ..common.vectors import assign, dot
 from ..graphs.tree import enumerate_argmax, tree_argmax, tree_runner_up
 from .block_rules import AWAY, FW, PAIRWISE
@@ -23,6 +24,7 @@ from .edge_mix import add_mixed_pair, mirror, mix_tables
 # Score of a state that a node lacks: finite, because its mass of zero is multiplied with it, and
 # so low that no sum of other scores makes up for it.
 LACKING = -1e300
+AHEAD = 16  # entries for which a row of weights takes to come
 
 
 class Parts(NamedTuple):
@@ -120,13 +122,15 @@ def block_scores(parts, w, i, loss_weight, scratch):
     """``theta_i`` plus ``loss_weight`` times the node losses, into ``scratch.scores``."""
     n_states = parts.cost.shape[1]
     n_columns = parts.n_columns
-    first = parts.row_start[i]
+    first, stop = parts.row_start[i], parts.indptr[parts.row_start[i + 1]]
     attributes = parts.attributes[parts.attribute_start[i] : parts.attribute_start[i + 1]]
     for r in range(parts.row_start[i + 1] - first):
         out = scratch.score_rows[r]
         for c in range(n_columns):
             out[c] = 0.0
         for q in range(parts.indptr[first + r], parts.indptr[first + r + 1]):
+            if q + AHEAD < stop:
+                fetch(w.rows, attributes[parts.local[q + AHEAD]])
             x = parts.data[q]
             row = w.rows[attributes[parts.local[q]]]
             for c in range(n_columns):
@@ -350,6 +354,8 @@ def add_to_weights(parts, i, factor, target, scratch):
     """``target += factor * F_i' delta`` from the buffer of `apply_adjoint`."""
     attributes = parts.attributes[parts.attribute_start[i] : parts.attribute_start[i + 1]]
     for m in range(scratch.clock[1]):
+        if m + AHEAD < scratch.clock[1]:
+            fetch(target.rows, attributes[scratch.touched[m + AHEAD]])
         a = scratch.touched[m]
         row, source = target.rows[attributes[a]], scratch.buffer[a]
         for c in range(parts.n_columns):
