@@ -196,6 +196,7 @@ def fetch(matrix, i):
     """Have row i of an array on its way."""
     for c in range(0, matrix.shape[1], 8):  # numbers of a line
         prefetch(matrix, (i, c))
+    prefetch(matrix, (i, matrix.shape[1] - 1))  # rows start anywhere in a line
 
 
 @njit

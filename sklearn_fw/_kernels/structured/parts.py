@@ -24,7 +24,8 @@ from .edge_mix import add_mixed_pair, mirror, mix_tables
 # Score of a state that a node lacks: finite, because its mass of zero is multiplied with it, and
 # so low that no sum of other scores makes up for it.
 LACKING = -1e300
-AHEAD = 16  # entries for which a row of weights takes to come
+NEAR = 2**16  # weights that are in the cache anyway
+AHEAD = 16  # entries for which a row of others takes to come
 
 
 class Parts(NamedTuple):
@@ -123,13 +124,14 @@ def block_scores(parts, w, i, loss_weight, scratch):
     n_states = parts.cost.shape[1]
     n_columns = parts.n_columns
     first, stop = parts.row_start[i], parts.indptr[parts.row_start[i + 1]]
+    until = stop if w.rows.size > NEAR else 0
     attributes = parts.attributes[parts.attribute_start[i] : parts.attribute_start[i + 1]]
     for r in range(parts.row_start[i + 1] - first):
         out = scratch.score_rows[r]
         for c in range(n_columns):
             out[c] = 0.0
         for q in range(parts.indptr[first + r], parts.indptr[first + r + 1]):
-            if q + AHEAD < stop:
+            if q + AHEAD < until:
                 fetch(w.rows, attributes[parts.local[q + AHEAD]])
             x = parts.data[q]
             row = w.rows[attributes[parts.local[q]]]
@@ -353,8 +355,9 @@ def apply_adjoint(parts, i, scratch):
 def add_to_weights(parts, i, factor, target, scratch):
     """``target += factor * F_i' delta`` from the buffer of `apply_adjoint`."""
     attributes = parts.attributes[parts.attribute_start[i] : parts.attribute_start[i + 1]]
+    until = scratch.clock[1] if target.rows.size > NEAR else 0
     for m in range(scratch.clock[1]):
-        if m + AHEAD < scratch.clock[1]:
+        if m + AHEAD < until:
             fetch(target.rows, attributes[scratch.touched[m + AHEAD]])
         a = scratch.touched[m]
         row, source = target.rows[attributes[a]], scratch.buffer[a]

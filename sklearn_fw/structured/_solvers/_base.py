@@ -273,7 +273,15 @@ class DualMethod(IterativeMethod):
     def _is_check_due(self):
         if self.passes_since_check >= (self.until_check or int(self.settings.gap_check)):
             return True
-        return self.blocks.gaps.value.sum() <= self._known_enough()
+        blocks, known = self.blocks, self.blocks.gaps.value.sum()
+        if known > self._known_enough():
+            return False
+        # The objective has fallen since it was last computed, far from that of w = 0.
+        blocks.objective = min(blocks.objective, self._dual_now() + known)
+        return known <= self._known_enough()
+
+    def _dual_now(self):
+        return self.blocks.dual_value(self.blocks.v, self.blocks.loss.sum())
 
     def _known_enough(self):
         """Known gaps that make it likely that the real ones are small enough, too."""
@@ -283,9 +291,15 @@ class DualMethod(IterativeMethod):
         blocks, estimate = self.blocks, float(self.blocks.gaps.value.sum())
         self.passes_since_check = 0
         blocks.refresh()
-        self.last = blocks.certify()
-        blocks.set_gaps(self.last.sweep, getattr(self.settings, "gap_degree", 1.0))
+        self.last = self._certified(estimate)
+        blocks.objective = self.last.primal
         return numbers(self.last, blocks, estimate)
+
+    def _certified(self, estimate):
+        """Certificate of the iterate, which all gaps come from."""
+        point = self.blocks.certify()
+        self.blocks.set_gaps(point.sweep, getattr(self.settings, "gap_degree", 1.0))
+        return point
 
     def weights(self):
         return self.blocks.w
