@@ -62,7 +62,7 @@ PRIVATE_METHODS = {"_validate_params", "_parameter_constraints", "_validate_data
 # Lines of code of each subpackage, which may only fall: a commit that raises one says why.
 LINES_OF_CODE = {
     "sklearn_fw": 212,
-    "_kernels": 7015,
+    "_kernels": 7014,
     "_core": 2019,
     "losses": 390,
     "task_losses": 658,

@@ -8,7 +8,7 @@ from .._jit import inner, njit
 from .atomics import prefetch
 
 LINE = 64  # bytes of a cache line
-AHEAD = 8  # entries for which a row takes to come
+AHEAD = 16  # entries for which a row takes to come
 
 
 class Rows(NamedTuple):

@@ -274,14 +274,10 @@ class DualMethod(IterativeMethod):
         if self.passes_since_check >= (self.until_check or int(self.settings.gap_check)):
             return True
         blocks, known = self.blocks, self.blocks.gaps.value.sum()
-        if known > self._known_enough():
-            return False
-        # The objective has fallen since it was last computed, far from that of w = 0.
-        blocks.objective = min(blocks.objective, self._dual_now() + known)
+        if known <= self._known_enough():  # the objective has fallen since it was last computed
+            dual = blocks.dual_value(blocks.v, blocks.loss.sum())
+            blocks.objective = min(blocks.objective, dual + known)
         return known <= self._known_enough()
-
-    def _dual_now(self):
-        return self.blocks.dual_value(self.blocks.v, self.blocks.loss.sum())
 
     def _known_enough(self):
         """Known gaps that make it likely that the real ones are small enough, too."""
@@ -291,15 +287,9 @@ class DualMethod(IterativeMethod):
         blocks, estimate = self.blocks, float(self.blocks.gaps.value.sum())
         self.passes_since_check = 0
         blocks.refresh()
-        self.last = self._certified(estimate)
-        blocks.objective = self.last.primal
+        self.last = blocks.certify()
+        blocks.set_gaps(self.last.sweep, getattr(self.settings, "gap_degree", 1.0))
         return numbers(self.last, blocks, estimate)
-
-    def _certified(self, estimate):
-        """Certificate of the iterate, which all gaps come from."""
-        point = self.blocks.certify()
-        self.blocks.set_gaps(point.sweep, getattr(self.settings, "gap_degree", 1.0))
-        return point
 
     def weights(self):
         return self.blocks.w

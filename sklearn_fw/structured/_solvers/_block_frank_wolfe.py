@@ -200,8 +200,7 @@ class _BlockMethod(DualMethod):
         )
 
     def weights(self):
-        v = self.blocks.averaged()[0] if self.averages else self.blocks.v
-        return self.blocks.clip(v)
+        return self.blocks.clip(self.blocks.averaged()[0] if self.averages else self.blocks.v)
 
     # ---- the loop --------------------------------------------------------------------------------
 
@@ -240,39 +239,15 @@ class _BlockMethod(DualMethod):
 
     def certify(self):
         """Certificate at the point that will be returned."""
-        row = super().certify()
+        blocks, estimate = self.blocks, float(self.blocks.gaps.value.sum())
+        super().certify()
+        self._warn_negative(self.last)
+        self.vertices = self.last if self.settings.batch_step else None
+        if self.settings.averaging:
+            self.last = self._certify_average(self.last)
+        blocks.objective = self.last.primal
         self.until_check = self._passes_to_go(self.last.gap)
-        return row
-
-    def _certified(self, estimate):
-        """Of the iterate, of the average, or of the better point with the better bound.
-
-        The iterate needs no oracle calls where visits need no gaps, known ones leave it behind the
-        average, and the fit goes on.
-        """
-        blocks, settings, best = self.blocks, self.settings, check.is_auto(self.settings.averaging)
-        if not settings.averaging:
-            return self._certified_iterate(estimate)
-        average, dual = blocks.certify(averaged=True), self._dual_now()
-        behind = not best or average.primal < dual + estimate
-        dual = max(dual, average.dual)
-        ends = best and average.primal - dual <= blocks.gap_limit(self.tol)
-        by_gaps = settings.sampling not in ("shuffle", "uniform") or settings.cache is True
-        self.averages, better, n_unbounded = True, average, blocks.n_unbounded
-        if by_gaps or settings.batch_step or ends or not behind or np.isinf(estimate):
-            iterate = self._certified_iterate(estimate)
-            self.averages = not best or average.primal < iterate.primal
-            better = average if self.averages else iterate
-            blocks.n_unbounded = n_unbounded if self.averages else blocks.n_unbounded
-        else:
-            self._warn_negative(average)
-        return better._replace(dual=dual, gap=better.primal - dual) if best else average
-
-    def _certified_iterate(self, estimate):
-        iterate = super()._certified(estimate)
-        self._warn_negative(iterate)
-        self.vertices = iterate if self.settings.batch_step else None
-        return iterate
+        return numbers(self.last, blocks, estimate)
 
     def _warn_negative(self, certificate):
         """Once, and not where answers have no bounds: the fit then warns anyway."""
@@ -296,6 +271,15 @@ class _BlockMethod(DualMethod):
         if not check.is_auto(self.settings.averaging) or not 0.0 < gap < 2.0 * limit:
             return most
         return max(1, min(most, round(EAGER * self.n_passes * (gap / limit - 1.0))))
+
+    def _certify_average(self, iterate):
+        """Certificate of the average, or of the better point with the better bound."""
+        average = self.blocks.certify(averaged=True)
+        if not check.is_auto(self.settings.averaging):
+            return average
+        self.averages = average.primal < iterate.primal
+        better, dual = (average if self.averages else iterate), max(average.dual, iterate.dual)
+        return better._replace(dual=dual, gap=better.primal - dual)
 
 
 # ---- batches -------------------------------------------------------------------------------------
