@@ -62,8 +62,8 @@ def tree_argmax(scores, edges, edge_table, tables, labels, messages):
         below = messages[child]
         for k in range(n_states):
             best[k] = -np.inf
-        # Four states at a time, the last ones again where they are no multiple of four. No index is
-        # tracked here, so that the loop is a vector max; see the walk back.
+        # Four states at a time, some of them twice at the end. No index is tracked here, so that
+        # the loop is a vector max; see the walk back.
         for first in range(0, n_states, 4):
             a = max(min(first, n_states - 4), 0)
             b, c, d = min(a + 1, last), min(a + 2, last), min(a + 3, last)

@@ -460,7 +460,7 @@ class PartProblem(Problem):
         n_nodes = int(np.diff(parts.node_start).max())
         n_edges = int((parts.edge_stop - parts.edge_start).max(initial=0))
         n_shared = parts.n_tables if parts.mix is None else 0
-        tables, nodes = np.zeros((3, n_shared, n_states, n_states)), np.zeros((5, n_nodes, n_states))
+        tables, nodes = map(np.zeros, ((3, n_shared, n_states, n_states), (5, n_nodes, n_states)))
         beliefs = sum_product.Beliefs(
             nodes[0], np.zeros((n_edges, n_states)), np.zeros(n_edges), np.zeros(n_nodes, np.bool_),
             np.zeros((2, n_states)),
