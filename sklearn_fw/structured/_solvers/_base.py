@@ -273,11 +273,7 @@ class DualMethod(IterativeMethod):
     def _is_check_due(self):
         if self.passes_since_check >= (self.until_check or int(self.settings.gap_check)):
             return True
-        blocks, known = self.blocks, self.blocks.gaps.value.sum()
-        if known <= self._known_enough():  # the objective has fallen since it was last computed
-            dual = blocks.dual_value(blocks.v, blocks.loss.sum())
-            blocks.objective = min(blocks.objective, dual + known)
-        return known <= self._known_enough()
+        return self.blocks.gaps.value.sum() <= self._known_enough()
 
     def _known_enough(self):
         """Known gaps that make it likely that the real ones are small enough, too."""
