@@ -62,7 +62,7 @@ PRIVATE_METHODS = {"_validate_params", "_parameter_constraints", "_validate_data
 # Lines of code of each subpackage, which may only fall: a commit that raises one says why.
 LINES_OF_CODE = {
     "sklearn_fw": 212,
-    "_kernels": 7015,
+    "_kernels": 7014,
     "_core": 2019,
     "losses": 390,
     "task_losses": 658,
@@ -72,7 +72,7 @@ LINES_OF_CODE = {
     "optim": 6349,
     "model_selection": 442,
     "random_fields": 3228,
-    "structured": 9156,
+    "structured": 9152,
     "surrogates": 877,
     "linear_model": 1683,
     "density": 1332,

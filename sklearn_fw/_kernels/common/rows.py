@@ -8,7 +8,7 @@ from .._jit import inner, njit
 from .atomics import prefetch
 
 LINE = 64  # bytes of a cache line
-AHEAD = 8  # entries for which a row takes to come
+AHEAD = 16  # entries for which a row takes to come
 
 
 class Rows(NamedTuple):
@@ -191,6 +191,14 @@ def number_locally(row_start, indptr, indices, n_attributes):
     return local, attribute_start, attributes
 
 
+@inner
+def fetch(matrix, i):
+    """Have row i of an array on its way."""
+    for c in range(0, matrix.shape[1], 8):  # numbers of a line
+        prefetch(matrix, (i, c))
+    prefetch(matrix, (i, matrix.shape[1] - 1))  # rows start anywhere in a line
+
+
 @njit
 def product(indptr, indices, data, matrix):
     """CSR rows times a dense matrix, whose rows lie anywhere in memory."""
@@ -199,8 +207,7 @@ def product(indptr, indices, data, matrix):
         target = out[i]
         for q in range(indptr[i], indptr[i + 1]):
             if q + AHEAD < indices.size:
-                for c in range(0, target.size, LINE // matrix.itemsize):
-                    prefetch(matrix, (indices[q + AHEAD], c))
+                fetch(matrix, indices[q + AHEAD])
             x, row = data[q], matrix[indices[q]]
             for c in range(target.size):
                 target[c] += x * row[c]

@@ -50,7 +50,7 @@ def tree_argmax(scores, edges, edge_table, tables, labels, messages):
     Returns its score. Cost: n_edges * n_states^2.
     """
     n_nodes, n_states = scores.shape
-    best = messages[n_nodes]
+    best, last = messages[n_nodes], n_states - 1
     for t in range(n_nodes):
         labels[t] = 0
         for k in range(n_states):
@@ -59,27 +59,30 @@ def tree_argmax(scores, edges, edge_table, tables, labels, messages):
         child, parent = edges[e, 0], edges[e, 1]
         table = tables[edge_table[e]]
         labels[child] = -1  # not a root
-        base = messages[child, 0]
+        below = messages[child]
         for k in range(n_states):
-            best[k] = base + table[0, k]
-        for j in range(1, n_states):
-            base = messages[child, j]
+            best[k] = -np.inf
+        # Four states at a time, some of them twice at the end. No index is tracked here, so that
+        # the loop is a vector max; see the walk back.
+        for first in range(0, n_states, 4):
+            a = max(min(first, n_states - 4), 0)
+            b, c, d = min(a + 1, last), min(a + 2, last), min(a + 3, last)
+            base_a, base_b, base_c, base_d = below[a], below[b], below[c], below[d]
             for k in range(n_states):
-                candidate = base + table[j, k]
-                # No index is tracked here, so that the loop is a vector max; see the walk back.
-                best[k] = candidate if candidate > best[k] else best[k]
+                one, other = base_a + table[a, k], base_b + table[b, k]
+                one = one if one > other else other
+                third, other = base_c + table[c, k], base_d + table[d, k]
+                other = third if third > other else other
+                one = one if one > other else other
+                best[k] = one if one > best[k] else best[k]
         for k in range(n_states):
             messages[parent, k] += best[k]
 
     value = 0.0
     for t in range(n_nodes):
         if labels[t] == 0:
-            top = 0
-            for k in range(1, n_states):
-                if messages[t, k] > messages[t, top]:
-                    top = k
-            labels[t] = top
-            value += messages[t, top]
+            labels[t] = messages[t].argmax()
+            value += messages[t, labels[t]]
     _walk_back(edges, edge_table, tables, messages, -1, labels)
     return value
 
@@ -125,8 +128,7 @@ def tree_argmax_batch(scores, node_start, edge_start, edge_stop, edges, edge_tab
     messages = np.empty((longest + 1, scores.shape[1]))
     values = np.empty(n_samples)
     for i in range(n_samples):
-        a, b = node_start[i], node_start[i + 1]
-        c, d = edge_start[i], edge_stop[i]
+        a, b, c, d = node_start[i], node_start[i + 1], edge_start[i], edge_stop[i]
         values[i] = tree_argmax(
             scores[a:b], edges[c:d], edge_table[c:d], tables, labels[a:b], messages
         )
@@ -149,9 +151,7 @@ def _choose(choices, messages, tables, table, node, given):
     """Fill in one entry; ``table`` is -1 for roots."""
     first, first_value, second, second_value = -1, -np.inf, -1, -np.inf
     for j in range(messages.shape[1]):
-        value = messages[node, j]
-        if table >= 0:
-            value += tables[table, j, given]
+        value = messages[node, j] + (tables[table, j, given] if table >= 0 else 0.0)
         if value > first_value:
             second, second_value = first, first_value
             first, first_value = j, value
@@ -294,9 +294,8 @@ def enumerate_argmax(scores, edges, edge_table, tables, labels, but=-1):
     """
     n_nodes, n_states = scores.shape
     current = np.zeros(n_nodes, np.int64)
-    best = -np.inf
+    best, number = -np.inf, 0
     labels[:] = 0
-    number = 0
     while True:
         value = 0.0
         for t in range(n_nodes):
@@ -305,8 +304,7 @@ def enumerate_argmax(scores, edges, edge_table, tables, labels, but=-1):
             value += tables[edge_table[e], current[edges[e, 0]], current[edges[e, 1]]]
         if value > best and number != but:
             best = value
-            for t in range(n_nodes):
-                labels[t] = current[t]
+            assign(labels, current)
         number += 1
         t = n_nodes - 1  # last node turns fastest: ties give the lexicographically first labeling
         while t >= 0 and current[t] == n_states - 1:

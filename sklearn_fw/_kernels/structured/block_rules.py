@@ -106,9 +106,7 @@ def free_slot(alpha, values, size, capacity, may_evict_active):
         if alpha[c] == 0.0 and (slot < 0 or values[c] < values[slot]):
             slot = c
     if slot < 0 and may_evict_active:
-        for c in range(size):
-            if slot < 0 or values[c] < values[slot]:
-                slot = c
+        slot = values[:size].argmin()
     return slot
 
 

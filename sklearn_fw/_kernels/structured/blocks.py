@@ -31,12 +31,10 @@ def find_vertex(parts, vertices, i, wanted):
     """Slot of a labeling of block i, -1 if it is not kept."""
     start, stop = parts.node_start[i], parts.node_start[i + 1]
     for c in range(vertices.size[i]):
-        same = True
         for t in range(start, stop):
             if vertices.labels[t, c] != wanted[t - start]:
-                same = False
                 break
-        if same:
+        else:
             return c
     return -1
 

@@ -15,6 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .._jit import inlined, inner
+from ..common.rows import AHEAD, fetch
 from ..common.vectors import assign, dot
 from ..graphs.tree import enumerate_argmax, tree_argmax, tree_runner_up
 from .block_rules import AWAY, FW, PAIRWISE
@@ -23,6 +24,7 @@ from .edge_mix import add_mixed_pair, mirror, mix_tables
 # Score of a state that a node lacks: finite, because its mass of zero is multiplied with it, and
 # so low that no sum of other scores makes up for it.
 LACKING = -1e300
+NEAR = 2**16  # weights that are in the cache anyway
 
 
 class Parts(NamedTuple):
@@ -120,13 +122,16 @@ def block_scores(parts, w, i, loss_weight, scratch):
     """``theta_i`` plus ``loss_weight`` times the node losses, into ``scratch.scores``."""
     n_states = parts.cost.shape[1]
     n_columns = parts.n_columns
-    first = parts.row_start[i]
+    first, stop = parts.row_start[i], parts.indptr[parts.row_start[i + 1]]
+    until = stop if w.rows.size > NEAR else 0
     attributes = parts.attributes[parts.attribute_start[i] : parts.attribute_start[i + 1]]
     for r in range(parts.row_start[i + 1] - first):
         out = scratch.score_rows[r]
         for c in range(n_columns):
             out[c] = 0.0
         for q in range(parts.indptr[first + r], parts.indptr[first + r + 1]):
+            if q + AHEAD < until:
+                fetch(w.rows, attributes[parts.local[q + AHEAD]])
             x = parts.data[q]
             row = w.rows[attributes[parts.local[q]]]
             for c in range(n_columns):
@@ -185,20 +190,28 @@ def add_pairs(mix, parts, i, labels, factor, out):
 
 
 @inner
+def _whole_cost(parts, i, labels):
+    """Cost of any difference at all from the truth."""
+    start = parts.node_start[i]
+    for t in range(parts.node_start[i + 1] - start if parts.zero_one_cost > 0.0 else 0):
+        if labels[t] != parts.truth[start + t]:
+            return parts.zero_one_cost
+    return 0.0
+
+
+@inner
 def labels_value(parts, w, i, labels, scratch):
     """H_i of a labeling: score plus loss, from the scores of `block_scores`."""
     start = parts.node_start[i]
-    value = 0.0
-    differs = False
+    value = _whole_cost(parts, i, labels)
     for t in range(parts.node_start[i + 1] - start):
         value += scratch.scores[t, labels[t]]
-        differs = differs or labels[t] != parts.truth[start + t]
     edge_table, tables = tables_of(parts.mix, parts, w, i, scratch)
     first = parts.edge_start[i]
     for e in range(edge_table.size):
         child, parent = parts.edges[first + e, 0], parts.edges[first + e, 1]
         value += tables[edge_table[e], labels[child], labels[parent]]
-    return value + parts.zero_one_cost if differs else value
+    return value
 
 
 @inner
@@ -210,12 +223,10 @@ def true_value(parts, w, i, scratch):
 @inner
 def labels_loss(parts, i, labels):
     start = parts.node_start[i]
-    loss = 0.0
-    differs = False
+    loss = _whole_cost(parts, i, labels)
     for t in range(parts.node_start[i + 1] - start):
         loss += parts.node_cost[start + t] * parts.cost[parts.cost_row[start + t], labels[t]]
-        differs = differs or labels[t] != parts.truth[start + t]
-    return loss + parts.zero_one_cost if differs else loss
+    return loss
 
 
 @inner
@@ -247,7 +258,7 @@ def block_argmax(exhaustive, parts, w, i, zero_one_cost, scratch):
         value = enumerate_argmax(scores, edges, edge_table, tables, labels, -1)
     else:
         value = tree_argmax(scores, edges, edge_table, tables, labels, scratch.messages)
-    if zero_one_cost == 0.0 or _differ(labels, truth):
+    if zero_one_cost == 0.0 or _whole_cost(parts, i, labels) > 0.0:
         return value + zero_one_cost
     # The truth has the best score: the cost may lift the second best above it.
     if exhaustive:
@@ -261,14 +272,6 @@ def block_argmax(exhaustive, parts, w, i, zero_one_cost, scratch):
         return value - loss + zero_one_cost
     assign(labels, truth)
     return value
-
-
-@inner
-def _differ(labels, truth):
-    for t in range(truth.size):
-        if labels[t] != truth[t]:
-            return True
-    return False
 
 
 # ---- directions --------------------------------------------------------------------------------

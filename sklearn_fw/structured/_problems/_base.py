@@ -228,8 +228,7 @@ class Problem:
     def surrogate_sweep(self, w, mean=False):
         """`smoothed_sweep` of a smooth ``surrogate``, whose sums count in a certificate."""
         self.n_unbounded = 0 if self.exact else self.n_blocks
-        _, temperature, loss_weight = self.surrogate
-        return self.smoothed_sweep(w, temperature, loss_weight, mean)
+        return self.smoothed_sweep(w, *self.surrogate[1:], mean)
 
     def mean_loss(self, w):
         """Mean over samples of the ``surrogate`` at any w; n calls of the oracle."""

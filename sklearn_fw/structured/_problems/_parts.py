@@ -368,8 +368,7 @@ class PartProblem(Problem):
     # ---- sweeps ----------------------------------------------------------------------------------
 
     def sweep(self, w, augmented=True):
-        parts, view = self._parts, self._view(w)
-        loss_weight = float(augmented)
+        parts, view, loss_weight = self._parts, self._view(w), float(augmented)
         if not self.is_compiled:
             order, parts = range(self.n_blocks), self._with_loss(loss_weight)
             answers, current = zip(*self._ask(order, parts, view, loss_weight), strict=True)
@@ -461,8 +460,7 @@ class PartProblem(Problem):
         n_nodes = int(np.diff(parts.node_start).max())
         n_edges = int((parts.edge_stop - parts.edge_start).max(initial=0))
         n_shared = parts.n_tables if parts.mix is None else 0
-        tables = np.zeros((3, n_shared, n_states, n_states))
-        nodes = np.zeros((5, n_nodes, n_states))
+        tables, nodes = map(np.zeros, ((3, n_shared, n_states, n_states), (5, n_nodes, n_states)))
         beliefs = sum_product.Beliefs(
             nodes[0], np.zeros((n_edges, n_states)), np.zeros(n_edges), np.zeros(n_nodes, np.bool_),
             np.zeros((2, n_states)),

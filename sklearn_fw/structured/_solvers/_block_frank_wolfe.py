@@ -200,8 +200,7 @@ class _BlockMethod(DualMethod):
         )
 
     def weights(self):
-        v = self.blocks.averaged()[0] if self.averages else self.blocks.v
-        return self.blocks.clip(v)
+        return self.blocks.clip(self.blocks.averaged()[0] if self.averages else self.blocks.v)
 
     # ---- the loop --------------------------------------------------------------------------------
 
