@@ -80,7 +80,8 @@ def drive(
     budget = budget_now()
     is_own = history is None
     history = History() if is_own else history
-    logger = get_logger(verbose)
+    logger, is_heard = get_logger(verbose), verbose or _last_line.get() is not None
+    certificate = getattr(method, "certificate", "dual_gap")
     rounding = getattr(method, "rounding", 0.0) if tol is None or tol > 0.0 else 0.0
 
     def record(row):
@@ -92,10 +93,11 @@ def drive(
                     f"sample_weight and C, and the step_size where one was set"
                 )
         history.add(row)
-        _log(logger, row, verbose)
+        if is_heard:
+            _log(logger, row, verbose)
 
     def is_reached(row):
-        gap = row.get(getattr(method, "certificate", "dual_gap"))
+        gap = row.get(certificate)
         if gap is None or not row.get("certified", True):
             return False
         limit = method.tol if tol is None else tol
@@ -115,7 +117,7 @@ def drive(
             history.n_iter += 1
             if row is not None:
                 record(row)
-            else:
+            elif is_heard:
                 _log(logger, {"n_iter": history.n_iter})
         stop = end() if end is not None else False
         if row is not None and is_reached(row):

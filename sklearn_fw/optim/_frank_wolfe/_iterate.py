@@ -56,7 +56,7 @@ class Iterate:
         self._last = None  # kind and array of the last direction from here
 
     def look(self, gradient, here=None):
-        here = float(gradient @ self.point) if here is None else here
+        here = float(gradient.dot(self.point)) if here is None else here
         self._gradient, self._here = gradient, here
         self.answer()
         if self.seeks_worst:
@@ -68,7 +68,6 @@ class Iterate:
         gradient, point = self._gradient, None if self.lazy else self.point
         self._last = None
         self.atom = self.ask(self.domain, gradient, point, self._here)
-        self.ahead = self.atom.dot(gradient)
         self.slack = 0.0
         if point is None:
             self.gap = self._here - self.ahead
@@ -81,8 +80,9 @@ class Iterate:
         self.n_calls += len(getattr(domain, "blocks", "1"))
         last = self.atom if domain is self.domain else None
         atom = ask(domain, gradient, _of(self.name), last, self.wanted)
+        self.ahead = atom.dot(gradient)
         if point is not None:
-            check_answer(atom, self.name, gradient, point, here)
+            check_answer(atom, self.name, gradient, point, here, self.ahead)
         if not is_ours(domain) and _is_outside(domain, atom.to_array()):
             raise ValueError(
                 f"the lmo of {_of(self.name)} returned a point that its contains() refuses"
@@ -100,7 +100,11 @@ class Iterate:
             direction = self.point.copy()
             self.active.atom(self.worst).add_to(direction, -1.0)
             return direction
-        direction = -self.point if kind == FW else -self.active.atom(self.worst).to_array()
+        if kind == FW:
+            direction = -self.point
+        else:
+            direction = np.zeros(self.point.size)
+            self.active.atom(self.worst).add_to(direction, -1.0)
         self.atom.add_to(direction)
         return direction
 
@@ -122,11 +126,16 @@ class Iterate:
             return
         if self.active is None:
             # A new array each time: a user's function may keep the one that it was given.
-            self.point = self.point + step * self.direction(kind)
+            self.point = self._ahead_by(step, kind)
             return
-        ahead = self.direction(kind) if self._moves else None
+        point = self._ahead_by(step, kind) if self._moves else None
         self.active.step(kind, step, None if kind == AWAY else self.atom, self.worst)
-        self.point = self.active.point() if ahead is None else self.point + step * ahead
+        self.point = self.active.point() if point is None else point
+
+    def _ahead_by(self, step, kind):
+        point = step * self.direction(kind)
+        point += self.point
+        return point
 
     def refresh(self):
         if self.active is not None:
@@ -170,10 +179,11 @@ def _is_outside(domain, point, tol=None):
     return hasattr(domain, "contains") and not domain.contains(point, tol)
 
 
-def check_answer(atom, name, gradient, point, here=None):
+def check_answer(atom, name, gradient, point, here=None, ahead=None):
     """Refuse an answer that is worse than another point of the domain by more than it admits."""
-    lowest = atom.dot(gradient) if atom.bound is None else atom.bound
-    loss = lowest - (gradient @ point if here is None else here)
+    ahead = atom.dot(gradient) if ahead is None else ahead
+    loss = ahead if atom.bound is None else atom.bound
+    loss -= gradient @ point if here is None else here
     if loss <= 0.0:
         return
     size = np.abs(gradient) @ (np.abs(atom.to_array()) + np.abs(point))
@@ -221,7 +231,9 @@ class ActiveSet:
 
     def point(self, weights=None):
         """The combination itself, free of the rounding errors of earlier steps."""
-        weights = self.weights if weights is None else weights
+        if weights is None:
+            weights = self.weights
+            weights /= np.add.reduce(weights)
         if self._rows is not None:
             return self._rows.combine(weights, self._atoms[0].size)
         if all(type(atom) is RankOneAtom for atom in self._atoms):
@@ -253,7 +265,8 @@ class ActiveSet:
         longest = self.longest(kind, away)
         slot = -1 if atom is None else self.include(atom)
         move_mass(self._weights, len(self._atoms), kind, slot, away, min(gamma, longest), longest)
-        self._settle()
+        if kind != PAIRWISE or not 0.0 < gamma < longest:  # else none is zero, nor the sum another
+            self._settle()
 
     def reweigh(self, weights):
         """Set the weights and drop zeros; returns the former slots of the atoms that stay."""
@@ -333,12 +346,14 @@ class _Rows:
 
     def scores(self, gradient, n):
         if self.places is None:
-            return self.values[:n] @ gradient
+            return self.values[:n].dot(gradient)
+        if self.places.shape[1] == 1:
+            return self.values[:n, 0] * gradient[self.places[:n, 0]]
         return np.vecdot(self.values[:n], gradient.take(self.places[:n]))
 
     def combine(self, weights, size):
         n = len(weights)
         if self.places is None:
-            return weights @ self.values[:n]
+            return weights.dot(self.values[:n])
         values = weights[:, None] * self.values[:n]
         return np.bincount(self.places[:n].ravel(), weights=values.ravel(), minlength=size)
