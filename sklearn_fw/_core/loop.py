@@ -80,8 +80,7 @@ def drive(
     budget = budget_now()
     is_own = history is None
     history = History() if is_own else history
-    logger, is_heard = get_logger(verbose), verbose or _last_line.get() is not None
-    certificate = getattr(method, "certificate", "dual_gap")
+    logger = get_logger(verbose)
     rounding = getattr(method, "rounding", 0.0) if tol is None or tol > 0.0 else 0.0
 
     def record(row):
@@ -93,11 +92,10 @@ def drive(
                     f"sample_weight and C, and the step_size where one was set"
                 )
         history.add(row)
-        if is_heard:
-            _log(logger, row, verbose)
+        _log(logger, row, verbose)
 
     def is_reached(row):
-        gap = row.get(certificate)
+        gap = row.get(getattr(method, "certificate", "dual_gap"))
         if gap is None or not row.get("certified", True):
             return False
         limit = method.tol if tol is None else tol
@@ -117,7 +115,7 @@ def drive(
             history.n_iter += 1
             if row is not None:
                 record(row)
-            elif is_heard:
+            else:
                 _log(logger, {"n_iter": history.n_iter})
         stop = end() if end is not None else False
         if row is not None and is_reached(row):

@@ -200,9 +200,7 @@ class SaddleRun(FrankWolfe):
 
     def gradients(self):
         answer, names = self.function(self.x, self.y), ("gradient_x", "gradient_y")
-        value, gradient_x, gradient_y = checked_derivatives(
-            answer, self.x, self.y, names=names, who="function"
-        )
+        value, gradient_x, gradient_y = checked_derivatives(answer, self.x, self.y, names=names)
         return value, (gradient_x, -gradient_y)
 
     def look(self):

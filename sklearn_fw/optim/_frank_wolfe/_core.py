@@ -13,7 +13,7 @@ from scipy.optimize import OptimizeResult
 from ..._core import check
 from ..._core.loop import IterativeMethod
 from ..._kernels.common.step_rules import AWAY, FW, PAIRWISE, considers, slope_and_limit
-from ..domains._base import UnitAtom, is_ours, is_usual
+from ..domains._base import UnitAtom, is_ours, vector
 from ..domains._spectral import is_matrix
 from ..objectives import Objective
 from ._iterate import ActiveSet, Iterate
@@ -112,9 +112,8 @@ class FrankWolfe(IterativeMethod):
             n_active = max([iterate.n_atoms for iterate in self.iterates])
             kind = AWAY if considers(AWAY, AWAY, gap, away_gap, n_active) else FW
         longest = min([iterate.longest(kind) for iterate in self.iterates])
-        lengths = [0.0]
-        if self.measures:
-            lengths = [float(np.linalg.norm(side.direction(FW))) for side in self.iterates]
+        sides = self.iterates if self.measures else ()
+        lengths = [float(np.linalg.norm(side.direction(FW))) for side in sides] or [0.0]
         self.step_length, was_cut = take(self.rule, StepState(
             self.n_iter, self.n_good, self.dual_gap,
             None if self.variant == "fw" else gap + away_gap,
@@ -150,10 +149,8 @@ class Minimization(FrankWolfe):
     fraction of the true gap that answers have at least; sums are renewed after ``refresh`` steps.
     """
 
-    gap, slack, away_gap, n_atoms, n_calls = (
-        property(attrgetter(f"iterate.{name}"))  # faster than sums of one term
-        for name in ("gap", "slack", "away_gap", "n_atoms", "n_calls")
-    )
+    gap, slack = property(attrgetter("iterate.gap")), property(attrgetter("iterate.slack"))
+    away_gap = property(attrgetter("iterate.away_gap"))  # faster than sums of one term
 
     def __init__(
         self, objective, domain, *, variant="fw", rule, start=None, tol=0.0, accuracy=1.0,
@@ -201,7 +198,7 @@ class Minimization(FrankWolfe):
         else:
             value, slopes = self.objective.slopes(self.image)
             answer = value, self.objective.adjoint(slopes)
-        return checked_derivatives(answer, point)
+        return checked_derivatives(answer, point, who="objective")
 
     def certify(self):
         row = super().certify()
@@ -227,12 +224,11 @@ class Minimization(FrankWolfe):
             self.image = self.objective.image(self.iterate.point)
 
     def described(self):
-        active, atoms, weights = self.iterate.active, None, None
-        if active is not None:
-            atoms, weights = active.atoms, active.weights.copy()
+        active = self.iterate.active
         return Lazy(
             {} if self.lazy else {"x": self.iterate.point}, fun=self.value, jac=self.gradient,
-            dual_gap=self.dual_gap, atoms=atoms, weights=weights,
+            dual_gap=self.dual_gap, atoms=active and active.atoms,
+            weights=active and active.weights.copy(),
         )  # fmt: skip
 
     def state(self):
@@ -313,7 +309,7 @@ class Lazy(OptimizeResult):
         return self.setdefault("x", ActiveSet(self.atoms, self.weights).point())
 
 
-def checked_derivatives(answer, *points, names=("gradient",), who="objective"):
+def checked_derivatives(answer, *points, names=("gradient",), who="function"):
     """Value and gradients, as many as there are points, that a user's function returned."""
     if type(answer) is not tuple or len(answer) != 1 + len(points):
         answer = check.unpacked(answer, ", ".join(["value", *names]), who)
@@ -322,7 +318,5 @@ def checked_derivatives(answer, *points, names=("gradient",), who="objective"):
         value = value.item()
     if not (isinstance(value, (float, Real)) and math.isfinite(value)):
         raise ValueError(f"{who} must return a finite number as value, got {value!r}: see start")
-    for i, point in enumerate(points):
-        if not is_usual(gradients[i], point.size):
-            gradients[i] = check.vector(gradients[i], f"{names[i]} of {who}", point.size)
-    return float(value), *gradients
+    parts = zip(gradients, names, points)
+    return float(value), *(vector(g, f"{name} of {who}", x.size) for g, name, x in parts)

@@ -68,6 +68,7 @@ class Iterate:
         gradient, point = self._gradient, None if self.lazy else self.point
         self._last = None
         self.atom = self.ask(self.domain, gradient, point, self._here)
+        self.ahead = self.atom.dot(gradient)
         self.slack = 0.0
         if point is None:
             self.gap = self._here - self.ahead
@@ -80,9 +81,8 @@ class Iterate:
         self.n_calls += len(getattr(domain, "blocks", "1"))
         last = self.atom if domain is self.domain else None
         atom = ask(domain, gradient, _of(self.name), last, self.wanted)
-        self.ahead = atom.dot(gradient)
         if point is not None:
-            check_answer(atom, self.name, gradient, point, here, self.ahead)
+            check_answer(atom, self.name, gradient, point, here)
         if not is_ours(domain) and _is_outside(domain, atom.to_array()):
             raise ValueError(
                 f"the lmo of {_of(self.name)} returned a point that its contains() refuses"
@@ -100,11 +100,7 @@ class Iterate:
             direction = self.point.copy()
             self.active.atom(self.worst).add_to(direction, -1.0)
             return direction
-        if kind == FW:
-            direction = -self.point
-        else:
-            direction = np.zeros(self.point.size)
-            self.active.atom(self.worst).add_to(direction, -1.0)
+        direction = -self.point if kind == FW else -self.active.atom(self.worst).to_array()
         self.atom.add_to(direction)
         return direction
 
@@ -126,16 +122,11 @@ class Iterate:
             return
         if self.active is None:
             # A new array each time: a user's function may keep the one that it was given.
-            self.point = self._ahead_by(step, kind)
+            self.point = self.point + step * self.direction(kind)
             return
-        point = self._ahead_by(step, kind) if self._moves else None
+        ahead = self.direction(kind) if self._moves else None
         self.active.step(kind, step, None if kind == AWAY else self.atom, self.worst)
-        self.point = self.active.point() if point is None else point
-
-    def _ahead_by(self, step, kind):
-        point = step * self.direction(kind)
-        point += self.point
-        return point
+        self.point = self.active.point() if ahead is None else self.point + step * ahead
 
     def refresh(self):
         if self.active is not None:
@@ -179,11 +170,10 @@ def _is_outside(domain, point, tol=None):
     return hasattr(domain, "contains") and not domain.contains(point, tol)
 
 
-def check_answer(atom, name, gradient, point, here=None, ahead=None):
+def check_answer(atom, name, gradient, point, here=None):
     """Refuse an answer that is worse than another point of the domain by more than it admits."""
-    ahead = atom.dot(gradient) if ahead is None else ahead
-    loss = ahead if atom.bound is None else atom.bound
-    loss -= gradient @ point if here is None else here
+    lowest = atom.dot(gradient) if atom.bound is None else atom.bound
+    loss = lowest - (gradient @ point if here is None else here)
     if loss <= 0.0:
         return
     size = np.abs(gradient) @ (np.abs(atom.to_array()) + np.abs(point))
@@ -347,8 +337,6 @@ class _Rows:
     def scores(self, gradient, n):
         if self.places is None:
             return self.values[:n].dot(gradient)
-        if self.places.shape[1] == 1:
-            return self.values[:n, 0] * gradient[self.places[:n, 0]]
         return np.vecdot(self.values[:n], gradient.take(self.places[:n]))
 
     def combine(self, weights, size):

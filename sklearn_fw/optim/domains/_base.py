@@ -2,7 +2,7 @@
 
 import hashlib
 from abc import ABC, abstractmethod
-from functools import cache, cached_property
+from functools import cached_property
 
 import numpy as np
 
@@ -285,22 +285,14 @@ def is_ours(thing):
     """Whether an atom or a domain is of this package, and no class that a user derived."""
     if type(thing) is ProductAtom:
         return all(map(is_ours, thing.parts))
-    return _of_package(type(thing))
-
-
-@cache
-def _of_package(kind):
-    return kind.__module__.startswith(PACKAGE)
+    return type(thing).__module__.startswith(PACKAGE)
 
 
 def vector(x, name, size):
     """`check.vector` at the price of one product where there is nothing to refuse."""
-    return x if is_usual(x, size) else check.vector(x, name, size)
-
-
-def is_usual(x, size):
-    is_array = type(x) is np.ndarray and x.dtype is FLOAT and x.shape == (size,)
-    return is_array and np.vdot(x, x) <= LARGEST  # unlike ``@`` it warns of no overflow
+    is_usual = type(x) is np.ndarray and x.dtype is FLOAT and x.shape == (size,)
+    # Unlike ``@`` this one warns of no overflow.
+    return x if is_usual and np.vdot(x, x) <= LARGEST else check.vector(x, name, size)
 
 
 class Domain(ABC):
@@ -423,7 +415,7 @@ def ask(domain, gradient, who, last=None, accuracy=None):
     more = {}
     if getattr(domain, "can_refine", False):
         more = {"start": last, "accuracy": accuracy}
-    if is_ours(domain) and "lmo" not in domain.__dict__:
+    if is_ours(domain) and "lmo" not in vars(domain):
         return domain.lmo(gradient, **more)
     # A copy goes out: an oracle that writes to it must not change the gap.
     answer = domain.lmo(gradient.copy(), **more)
