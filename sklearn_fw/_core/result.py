@@ -36,7 +36,7 @@ class History:
 
     def add(self, row):
         """Append a row; None stands for a number that is not known."""
-        row = self.common | row
+        row = self.common | row if self.common else row
         if None in row.values():
             row = {name: value for name, value in row.items() if value is not None}
         self.rows.append(row)

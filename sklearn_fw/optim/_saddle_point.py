@@ -199,9 +199,8 @@ class SaddleRun(FrankWolfe):
     y = property(lambda self: self.iterates[1].point)
 
     def gradients(self):
-        wanted = [("gradient_x", self.x), ("gradient_y", self.y)]
-        answer = self.function(self.x, self.y)
-        value, (gradient_x, gradient_y) = checked_derivatives(answer, wanted)
+        answer, names = self.function(self.x, self.y), ("gradient_x", "gradient_y")
+        value, gradient_x, gradient_y = checked_derivatives(answer, self.x, self.y, names=names)
         return value, (gradient_x, -gradient_y)
 
     def look(self):

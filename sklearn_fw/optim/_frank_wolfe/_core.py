@@ -112,23 +112,23 @@ class FrankWolfe(IterativeMethod):
             n_active = max([iterate.n_atoms for iterate in self.iterates])
             kind = AWAY if considers(AWAY, AWAY, gap, away_gap, n_active) else FW
         longest = min([iterate.longest(kind) for iterate in self.iterates])
-        moves = [iterate.direction(FW) for iterate in self.iterates if self.measures]
-        lengths = [float(np.linalg.norm(move)) for move in moves] or [0.0]
+        sides = self.iterates if self.measures else ()
+        lengths = [float(np.linalg.norm(side.direction(FW))) for side in sides] or [0.0]
         self.step_length, was_cut = take(self.rule, StepState(
-            n_iter=self.n_iter, n_good=self.n_good, dual_gap=self.dual_gap,
-            pairwise_gap=None if self.variant == "fw" else gap + away_gap,
-            direction_gap=slope_and_limit(kind, gap, away_gap, 0.0)[0], max_step=longest,
-            length_x=lengths[0], length_y=lengths[-1], line=self.line(kind),
+            self.n_iter, self.n_good, self.dual_gap,
+            None if self.variant == "fw" else gap + away_gap,
+            slope_and_limit(kind, gap, away_gap, 0.0)[0], longest,
+            lengths[0], lengths[-1], self.line(kind),
         ))  # fmt: skip
-        n_atoms = kind != FW and self.n_atoms
+        n_atoms = self.n_atoms if was_cut and kind != FW else None
         for iterate in self.iterates:
             iterate.advance(kind, self.step_length)
         # A full step towards vertices is not a drop, which would hold k at zero. Nor is a cut that
         # exchanges one vertex for another: these can follow each other without end.
-        dropped = was_cut and kind != FW and self.n_atoms < n_atoms
+        dropped = n_atoms is not None and self.n_atoms < n_atoms
         self.n_drop += dropped
         self.n_good += not dropped
-        self.n_swap += was_cut and kind == PAIRWISE and self.n_atoms == n_atoms
+        self.n_swap += n_atoms == self.n_atoms and kind == PAIRWISE
         self.n_away += kind == AWAY
 
     def line(self, kind):
@@ -148,6 +148,9 @@ class Minimization(FrankWolfe):
     of the current value, and at least a smaller one of the first value or gap. ``accuracy`` is the
     fraction of the true gap that answers have at least; sums are renewed after ``refresh`` steps.
     """
+
+    gap, slack = property(attrgetter("iterate.gap")), property(attrgetter("iterate.slack"))
+    away_gap = property(attrgetter("iterate.away_gap"))  # faster than sums of one term
 
     def __init__(
         self, objective, domain, *, variant="fw", rule, start=None, tol=0.0, accuracy=1.0,
@@ -195,8 +198,7 @@ class Minimization(FrankWolfe):
         else:
             value, slopes = self.objective.slopes(self.image)
             answer = value, self.objective.adjoint(slopes)
-        value, (gradient,) = checked_derivatives(answer, [("gradient", point)], "objective")
-        return value, gradient
+        return checked_derivatives(answer, point, who="objective")
 
     def certify(self):
         row = super().certify()
@@ -307,17 +309,14 @@ class Lazy(OptimizeResult):
         return self.setdefault("x", ActiveSet(self.atoms, self.weights).point())
 
 
-def checked_derivatives(answer, wanted, who="function"):
-    """Value and gradients of a user's function; ``wanted`` are their names and points."""
-    if type(answer) is not tuple or len(answer) != 1 + len(wanted):
-        parts = ", ".join(["value", *(name for name, _ in wanted)])
-        answer = check.unpacked(answer, parts, who)
+def checked_derivatives(answer, *points, names=("gradient",), who="function"):
+    """Value and gradients, as many as there are points, that a user's function returned."""
+    if type(answer) is not tuple or len(answer) != 1 + len(points):
+        answer = check.unpacked(answer, ", ".join(["value", *names]), who)
     value, *gradients = answer
     if isinstance(value, np.ndarray) and value.size == 1:
         value = value.item()
-    if not (isinstance(value, float | Real) and math.isfinite(value)):
+    if not (isinstance(value, (float, Real)) and math.isfinite(value)):
         raise ValueError(f"{who} must return a finite number as value, got {value!r}: see start")
-    return float(value), [
-        vector(gradient, f"{name} of {who}", point.size)
-        for gradient, (name, point) in zip(gradients, wanted)
-    ]
+    parts = zip(gradients, names, points)
+    return float(value), *(vector(g, f"{name} of {who}", x.size) for g, name, x in parts)

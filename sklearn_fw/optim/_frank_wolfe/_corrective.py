@@ -81,7 +81,7 @@ class Secants(Objective):
 
     def slopes(self, image):
         x = self.center + image
-        value, (gradient,) = checked_derivatives(self.function(x), [("gradient", x)], "objective")
+        value, gradient = checked_derivatives(self.function(x), x, who="objective")
         if self._last is not None:
             before, lower, slopes = self._last
             ahead = image - before

@@ -56,7 +56,7 @@ class Iterate:
         self._last = None  # kind and array of the last direction from here
 
     def look(self, gradient, here=None):
-        here = float(gradient @ self.point) if here is None else here
+        here = float(gradient.dot(self.point)) if here is None else here
         self._gradient, self._here = gradient, here
         self.answer()
         if self.seeks_worst:
@@ -221,7 +221,9 @@ class ActiveSet:
 
     def point(self, weights=None):
         """The combination itself, free of the rounding errors of earlier steps."""
-        weights = self.weights if weights is None else weights
+        if weights is None:
+            weights = self.weights
+            weights /= np.add.reduce(weights)
         if self._rows is not None:
             return self._rows.combine(weights, self._atoms[0].size)
         if all(type(atom) is RankOneAtom for atom in self._atoms):
@@ -253,7 +255,8 @@ class ActiveSet:
         longest = self.longest(kind, away)
         slot = -1 if atom is None else self.include(atom)
         move_mass(self._weights, len(self._atoms), kind, slot, away, min(gamma, longest), longest)
-        self._settle()
+        if kind != PAIRWISE or not 0.0 < gamma < longest:  # else none is zero, nor the sum another
+            self._settle()
 
     def reweigh(self, weights):
         """Set the weights and drop zeros; returns the former slots of the atoms that stay."""
@@ -333,12 +336,12 @@ class _Rows:
 
     def scores(self, gradient, n):
         if self.places is None:
-            return self.values[:n] @ gradient
+            return self.values[:n].dot(gradient)
         return np.vecdot(self.values[:n], gradient.take(self.places[:n]))
 
     def combine(self, weights, size):
         n = len(weights)
         if self.places is None:
-            return weights @ self.values[:n]
+            return weights.dot(self.values[:n])
         values = weights[:, None] * self.values[:n]
         return np.bincount(self.places[:n].ravel(), weights=values.ravel(), minlength=size)

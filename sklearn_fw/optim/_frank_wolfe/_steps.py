@@ -239,7 +239,7 @@ def _parabola(state, curvature):
 def take(rule, state):
     """The step that a rule wants, cut to what is possible, and whether it was cut."""
     wanted = rule(state)
-    if not isinstance(wanted, Real):
+    if type(wanted) is not float and not isinstance(wanted, Real):
         raise TypeError(f"step_size must give numbers, got {wanted!r} in step {state.n_iter}")
     step = min(wanted, state.max_step)
     if not 0.0 <= step < math.inf:
