@@ -132,6 +132,7 @@ def cross_validate_path(
     ((3, 5), True)
     """
     check_has_path(estimator)
+    kind = getattr(estimator, "_path_class", lambda: None)()
     n_values, n_samples = check.integer(n_values, "n_values", 1), length_of(X, "X")
     if y is not None:
         check.samples(y, "y")
@@ -143,11 +144,10 @@ def cross_validate_path(
     groups = _check_groups(groups, n_samples)
     folds = split_folds(cv, y, groups, n_samples, is_classifier(resolved))
     folds = [_Fold(resolved, X, y, weight, scorer, *fold) for fold in folds]
-    make = getattr(estimator, "_path_class", None)
     with time_budget(time_limit):
-        if make is None or make().grid_option is not None:
+        if kind is None or kind.grid_option is not None:
             return _on_grid(folds, n_jobs, n_values, options)
-        return _between(folds, n_jobs, n_values, options, make())
+        return _between(folds, n_jobs, n_values, options, kind)
 
 
 class _Fold(NamedTuple):
