@@ -83,7 +83,7 @@ class FiniteSum:
 
     def variant(self, *, y=None, penalty=None, loss=None):
         """The same rows with other targets, penalty or a loss as smooth, sharing what X decides."""
-        for name in ("counts", "smoothness", *["by_columns"] * self.is_by_columns):
+        for name in ("smoothness", *["by_columns"] * self.is_by_columns):
             getattr(self, name)  # cached from now on
         other = copy(self)
         other.active = self.active.copy()  # runs shuffle it
