@@ -80,8 +80,7 @@ class StructuredPredictor(CallbackSupportMixin, Estimator):
     # ---- predictions -----------------------------------------------------------------------------
 
     def _predict(self, X):
-        X = self._check_X(X)
-        return self._view._predict(X, self.coef_, self.oracle_)
+        return self._view._predict(self._check_X(X), self.coef_, self.oracle_)
 
     @blockwise
     def predict(self, X):

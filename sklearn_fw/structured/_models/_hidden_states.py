@@ -201,8 +201,7 @@ class HiddenStates(PairwiseModel):
         base, node_start = self.base, self._node_start_of(y)
         nodes = self._about_nodes(X)
         truth = base._truth_of(self._encode(y_true, node_start), node_start, *nodes)
-        states = base._encode(y, node_start)
-        return costs_of(base._judging_loss, truth).losses(truth, states)
+        return costs_of(base._judging_loss, truth).losses(truth, base._encode(y, node_start))
 
     def _of_labels(self, states):
         if self.is_plain:

@@ -150,8 +150,7 @@ class MatchingModel(ScoredModel):
         if shape is None:
             raise ValueError("the loss of two lists of pairs is not defined: pass an array")
         truth = truth_of_pairs(true, shape)
-        losses = costs_of(loss, truth).losses(truth, truth_of_pairs(made, shape).states)
-        return float(losses[0])
+        return float(costs_of(loss, truth).losses(truth, truth_of_pairs(made, shape).states)[0])
 
     def output_key(self, y):
         """Return the links of an output as a sorted tuple.

@@ -300,8 +300,7 @@ class PairwiseModel(ScoredModel):
         n_own = self._n_own(rows)
         if n_own is not None:
             scores = np.where(np.arange(self.n_states_) < n_own[:, None], scores, -np.inf)
-        scores = np.ascontiguousarray(scores)
-        return PartScores(scores, tables, rows.graph, rows.node_start)
+        return PartScores(np.ascontiguousarray(scores), tables, rows.graph, rows.node_start)
 
     def _n_own(self, rows):
         """Number of states of every node; None where all have as many."""
@@ -421,8 +420,7 @@ class PairwiseModel(ScoredModel):
         if len(states) != scores.n_nodes:
             raise ValueError(f"scores must have {len(states)} nodes, got {scores.n_nodes}")
         costs = self._costs(states, node_start, self._kinds_in(objects([y_true])))
-        unary = scores.unary + costs.dense()
-        return PairwiseScores._view(unary, scores.pairwise, scores.edges)
+        return PairwiseScores._view(scores.unary + costs.dense(), scores.pairwise, scores.edges)
 
     def joint_feature(self, x, y):
         rows = self._stack(objects([x]))
