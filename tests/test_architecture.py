@@ -72,7 +72,7 @@ LINES_OF_CODE = {
     "optim": 6349,
     "model_selection": 442,
     "random_fields": 3228,
-    "structured": 9152,
+    "structured": 9151,
     "surrogates": 877,
     "linear_model": 1683,
     "density": 1332,

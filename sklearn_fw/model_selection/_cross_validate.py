@@ -138,12 +138,12 @@ def cross_validate_path(
         check.samples(y, "y")
     X, y = indexable(X, y)
     # "auto" becomes what it means for these outputs before scikit-learn looks at them.
-    resolved = getattr(estimator, "_resolved", lambda X, y: estimator)(X, y)
+    estimator, resolved = getattr(estimator, "_resolved", lambda *_: (estimator, estimator))(X, y)
     scorer = None if scoring is None else check_scorer(resolved, scoring)
     weight = None if sample_weight is None else check.sample_weight(sample_weight, n_samples)
     groups = _check_groups(groups, n_samples)
     folds = split_folds(cv, y, groups, n_samples, is_classifier(resolved))
-    folds = [_Fold(resolved, X, y, weight, scorer, *fold) for fold in folds]
+    folds = [_Fold(estimator, X, y, weight, scorer, *fold) for fold in folds]
     with time_budget(time_limit):
         if kind is None or kind.grid_option is not None:
             return _on_grid(folds, n_jobs, n_values, options)

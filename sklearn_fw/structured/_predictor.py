@@ -80,7 +80,8 @@ class StructuredPredictor(CallbackSupportMixin, Estimator):
     # ---- predictions -----------------------------------------------------------------------------
 
     def _predict(self, X):
-        return self._view._predict(self._check_X(X), self.coef_, self.oracle_)
+        X = self._check_X(X)
+        return self._view._predict(X, self.coef_, self.oracle_)
 
     @blockwise
     def predict(self, X):

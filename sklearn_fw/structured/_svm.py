@@ -434,12 +434,13 @@ class StructuredSVM(StructuredPredictor):
     _path_class, _regularization_path = kind_of_path, structured_path
 
     def _resolved(self, X, y):
-        """With the model, and the scales of "auto", that all parts of the data are to share."""
-        found = clone(self).set_params(model=self._find_model(X, y))
-        X, _, weight = found._training_set(X, y, None)
-        found._set_units(X, weight)
+        """With the scales that "auto" has on all data, for all parts of these; and the model."""
+        found = clone(self)
+        rows, _, weight = found._training_set(X, y, None)
+        found._set_units(rows, weight)
         scale, _, edge_scale = found._units
-        return clone(found).set_params(feature_scale=scale, edge_feature_scale=edge_scale)
+        found = clone(self).set_params(feature_scale=scale, edge_feature_scale=edge_scale)
+        return found, clone(found).set_params(model=self._find_model(X, y))
 
     def _snapshot(self, method):
         return self._fitted() | self._as_given(method.weights().copy())

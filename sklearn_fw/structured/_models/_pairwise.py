@@ -208,8 +208,7 @@ class PairwiseModel(ScoredModel):
         from .._problems._relaxed import part_problem
 
         oracle = resolve_oracle(oracle, default=self.default_oracle())
-        parts = self._build_parts(X, y, weight)
-        return part_problem(parts, checked(oracle), n_jobs), oracle
+        return part_problem(self._build_parts(X, y, weight), checked(oracle), n_jobs), oracle
 
     # ---- many samples --------------------------------------------------------------------------
 

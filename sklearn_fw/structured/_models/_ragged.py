@@ -54,8 +54,7 @@ def _alike(items, n_features):
         _check_item(item, width, f"X[{i}]")
         if sp.issparse(item) != sp.issparse(first):
             raise ValueError(f"X[{i}] and X[{k}] must be both sparse or both dense")
-    nothing = first[:0]
-    return [item if item.ndim == 2 else nothing for item in items]
+    return [item if item.ndim == 2 else first[:0] for item in items]
 
 
 def _finite(matrix):

@@ -153,8 +153,7 @@ class TreePoseModel(ScoredModel):
     def _cuts(self):
         n_springs = len(self.edges_) * self._n_types
         n_filters = self.n_joints_ * self.n_features_in_
-        n_bias = n_springs if self._n_types > 1 else 0
-        return np.cumsum([n_filters, 4 * n_springs, n_bias])
+        return np.cumsum([n_filters, 4 * n_springs, n_springs if self._n_types > 1 else 0])
 
     @property
     def size_joint_feature(self):
