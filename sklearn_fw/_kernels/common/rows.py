@@ -194,7 +194,7 @@ def number_locally(row_start, indptr, indices, n_attributes):
 @inner
 def fetch(matrix, i):
     """Have row i of an array on its way."""
-    for c in range(0, matrix.shape[1], 8):  # numbers of a line
+    for c in range(0, matrix.shape[1], LINE // matrix.itemsize):
         prefetch(matrix, (i, c))
     prefetch(matrix, (i, matrix.shape[1] - 1))  # rows start anywhere in a line
 
